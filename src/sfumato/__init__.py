@@ -1,0 +1,27 @@
+"""sfumato: a curator for sensitive tables. Public names are loaded on first use, so `import sfumato` costs nothing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_HOMES: dict[str, str] = {
+    "Neighbours": "sfumato.core",
+    "Private": "sfumato.core",
+    "Sensitivity": "sfumato.core",
+    "SfumatoError": "sfumato.core",
+}
+
+__version__ = "0.1.0.dev0"
+__all__ = [*sorted(_HOMES), "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> object:
+    try:
+        home = _HOMES[name]
+    except KeyError:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}") from None
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

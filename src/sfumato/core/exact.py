@@ -1,0 +1,87 @@
+"""Numbers as people write them, and floats rounded in a known direction."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+from sfumato.core.errors import BadInput
+
+Number = int | str | float | Decimal | Fraction
+"""What a caller may write for an epsilon, a scale or a sensitivity. A float means the decimal that it prints."""
+
+
+def fraction(value: Number, *, name: str) -> Fraction:
+    """The exact rational that `value` spells: `0.1` and `"0.1"` are one tenth, not the nearest binary float."""
+    wanted = BadInput(
+        f"{name} is not a finite number", hint=f"write {name} as 2, '0.5', Fraction(1, 3) or Decimal('0.1')"
+    )
+    if isinstance(value, bool):
+        raise wanted
+    try:
+        if isinstance(value, Fraction):
+            return value
+        if isinstance(value, int | str | Decimal):
+            return Fraction(value)
+        return Fraction(repr(float(value)))
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        raise wanted from None
+
+
+def positive(value: Number, *, name: str) -> Fraction:
+    """`fraction`, and above zero."""
+    result = fraction(value, name=name)
+    if result <= 0:
+        raise BadInput(f"{name} must be above 0", hint=f"give a positive {name}")
+    return result
+
+
+def non_negative(value: Number, *, name: str) -> Fraction:
+    """`fraction`, and not below zero."""
+    result = fraction(value, name=name)
+    if result < 0:
+        raise BadInput(f"{name} must not be negative", hint=f"give a {name} of 0 or more")
+    return result
+
+
+def probability(value: Number, *, name: str) -> Fraction:
+    """`fraction`, within [0, 1)."""
+    result = fraction(value, name=name)
+    if not 0 <= result < 1:
+        raise BadInput(f"{name} must be at least 0 and below 1", hint=f"a usual {name} is '1e-6'")
+    return result
+
+
+def up(value: Fraction) -> float:
+    """The smallest float that is not below `value`."""
+    return _outward(value, math.inf)
+
+
+def down(value: Fraction) -> float:
+    """The largest float that is not above `value`."""
+    return _outward(value, -math.inf)
+
+
+def _outward(value: Fraction, towards: float) -> float:
+    try:
+        nearest = float(value)
+    except OverflowError:
+        edge = math.inf if value > 0 else -math.inf
+        return edge if edge == towards else math.nextafter(edge, towards)
+    exact = Fraction(nearest)
+    wrong_side = exact < value if towards > 0 else exact > value
+    return math.nextafter(nearest, towards) if wrong_side else nearest
+
+
+def sqrt_up(value: Fraction, *, bits: int = 64) -> Fraction:
+    """A rational not below the square root of `value`, within a relative 2**-bits of it."""
+    if value <= 0:
+        if value == 0:
+            return Fraction(0)
+        raise BadInput("the square root of a negative number was asked", hint="give a number of 0 or more")
+    shift = max(0, bits + (value.denominator.bit_length() - value.numerator.bit_length()) // 2 + 1)
+    scaled = value.numerator << (2 * shift)
+    floor = math.isqrt(scaled // value.denominator)
+    exact = floor * floor * value.denominator == scaled
+    return Fraction(floor if exact else floor + 1, 1 << shift)
