@@ -16,18 +16,25 @@ from sfumato.core.neighbours import Neighbours
 class Sensitivity:
     """The largest change of an exact answer (a vector of cells) between two neighbours.
 
-    `l1` sums the changes over cells, `linf` is the largest change of one cell, `l2_squared` sums their squares. All are
-    bounds; the constructor tightens `l2_squared` to `l1 * linf`, which always holds (Hoelder).
+    `l1` sums the changes over cells, `linf` is the largest change of one cell, `l2_squared` sums their squares, and at
+    most `cells` cells change (None: nobody said). All are bounds, tightened by what always holds:
+    l2_squared <= min(l1 * linf, cells * linf^2) and l1 <= cells * linf.
     """
 
     l1: Fraction
     linf: Fraction
     l2_squared: Fraction
     about: Neighbours = field(default=Neighbours.ADD_REMOVE)
+    cells: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("l1", "linf", "l2_squared"):
             object.__setattr__(self, name, non_negative(getattr(self, name), name=f"sensitivity {name}"))
+        if self.cells is not None:
+            if self.cells < 0:
+                raise BadInput("a number of cells was negative", hint="give 0 or more cells")
+            object.__setattr__(self, "l1", min(self.l1, self.cells * self.linf))
+            object.__setattr__(self, "l2_squared", min(self.l2_squared, self.cells * self.linf * self.linf))
         object.__setattr__(self, "linf", min(self.linf, self.l1))
         object.__setattr__(self, "l2_squared", min(self.l2_squared, self.l1 * self.linf))
 
@@ -37,15 +44,13 @@ class Sensitivity:
         if isinstance(value, Sensitivity):
             return value
         distance = non_negative(value, name="sensitivity")
-        return cls(distance, distance, distance * distance, about)
+        return cls(distance, distance, distance * distance, about, 1)
 
     @classmethod
-    def cells(cls, count: int, linf: Number = 1, *, about: Neighbours = Neighbours.ADD_REMOVE) -> Sensitivity:
-        """`count` cells, each moved by at most `linf`."""
-        if count < 0:
-            raise BadInput("a number of cells was negative", hint="give 0 or more cells")
+    def of_cells(cls, cells: int, linf: Number = 1, *, about: Neighbours = Neighbours.ADD_REMOVE) -> Sensitivity:
+        """`cells` cells, each moved by at most `linf`."""
         each = non_negative(linf, name="sensitivity")
-        return cls(count * each, each, count * each * each, about)
+        return cls(cells * each, each, cells * each * each, about, cells)
 
     def __add__(self, other: Sensitivity) -> Sensitivity:
         """Both answers together, as one vector."""
@@ -54,23 +59,33 @@ class Sensitivity:
                 f"two sensitivities speak of different neighbours: {self.about}; {other.about}",
                 hint="compute both under the relation and unit of one policy",
             )
+        known = self.cells is not None and other.cells is not None
         return Sensitivity(
-            self.l1 + other.l1, max(self.linf, other.linf), self.l2_squared + other.l2_squared, self.about
+            self.l1 + other.l1,
+            max(self.linf, other.linf),
+            self.l2_squared + other.l2_squared,
+            self.about,
+            (self.cells or 0) + (other.cells or 0) if known else None,
         )
 
     def scaled(self, factor: Number) -> Sensitivity:
-        """After every cell is multiplied by `factor`."""
-        k = abs(positive(factor, name="factor"))
-        return Sensitivity(self.l1 * k, self.linf * k, self.l2_squared * k * k, self.about)
+        """After every cell is multiplied by `factor`, which is positive."""
+        k = positive(factor, name="factor")
+        return Sensitivity(self.l1 * k, self.linf * k, self.l2_squared * k * k, self.about, self.cells)
 
-    def on_grid(self, grain: Number, *, cells: int = 1) -> Sensitivity:
-        """In steps, after every cell is floored to a multiple of `grain`; one unit changes at most `cells` cells.
+    def on_grid(self, grain: Number) -> Sensitivity:
+        """In steps of `grain`, after every cell is floored to a multiple of it.
 
-        |floor(x/g) - floor(y/g)| <= ceil(|x - y|/g), which is below |x - y|/g + 1; sum, and square-root-of-sum by
-        Minkowski, over the cells that change.
+        |floor(x/g) - floor(y/g)| is an integer below |x - y|/g + 1, so at most ceil(|x - y|/g). Summed over the d cells
+        that change it stays below l1/g + d; in the Euclidean norm below l2/g + sqrt(d), by Minkowski.
         """
+        if self.cells is None:
+            raise BadInput(
+                "a vector on a grid needs to know how many cells one unit changes",
+                hint="give Sensitivity(..., cells=d)",
+            )
         g = positive(grain, name="grain")
         steps = Fraction(-(-self.linf // g))
-        l1 = min(self.l1 / g + cells, cells * steps)
-        l2 = sqrt_up(self.l2_squared / (g * g)) + sqrt_up(Fraction(cells))
-        return Sensitivity(Fraction(l1 // 1), steps, min(l2 * l2, cells * steps * steps), self.about)
+        l1 = Fraction((self.l1 / g + self.cells) // 1)
+        l2 = sqrt_up(self.l2_squared / (g * g)) + sqrt_up(Fraction(self.cells))
+        return Sensitivity(l1, steps, l2 * l2, self.about, self.cells)
