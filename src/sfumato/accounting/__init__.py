@@ -1,0 +1,1 @@
+"""What it costs: losses, their composition, the filters that admit them, and noise found from a promise."""
