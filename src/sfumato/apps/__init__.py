@@ -1,0 +1,1 @@
+"""Wiring: the command line, and later the doors. Nothing here computes."""

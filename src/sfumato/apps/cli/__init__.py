@@ -1,0 +1,74 @@
+"""The command line. Commands are listed here by name and imported when they run, so that `--help` is immediate."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from sfumato.core.errors import BadInput, BadPolicy, BudgetExceeded, Bug, EngineFailed, LedgerDamaged, SfumatoError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "audit": ("sfumato.apps.cli.audit", "attack our own mechanisms and compare with what they promise"),
+}
+"""Name, module (which holds a click command called `command`), and the line that `--help` shows."""
+
+
+class _Lazy(click.Group):
+    """A group that knows its commands' names and one-line helps without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sfumato")
+def cli() -> None:
+    """sfumato: a curator for sensitive tables.
+
+    It holds the rows, answers questions about them with differential privacy, and keeps a budget that cannot be overspent.
+    """
+
+
+def exit_code(error: SfumatoError) -> int:
+    """What the shell learns: 1 bug, 2 usage, 3 refused, 4 budget, 5 policy, 6 ledger, 7 source unreachable."""
+    match error:
+        case Bug():
+            return 1
+        case BadInput():
+            return 2
+        case BudgetExceeded():
+            return 4
+        case BadPolicy():
+            return 5
+        case LedgerDamaged():
+            return 6
+        case EngineFailed():
+            return 7
+        case _:
+            return 3
+
+
+def main() -> None:
+    """Run a command; an error of ours is one paragraph on stderr and an exit code, never a traceback."""
+    try:
+        cli(standalone_mode=False)
+    except SfumatoError as error:
+        click.echo(str(error), err=True)
+        sys.exit(exit_code(error))
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)

@@ -1,0 +1,1 @@
+"""The ledger: durable, append-only, signed, and charged before any answer exists."""

@@ -1,0 +1,376 @@
+"""The books of one data set: reserve before computing, commit once, replay what was committed, never give back."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+from sfumato.core.canonical import canonical
+from sfumato.core.errors import BadPolicy, BudgetExceeded, LedgerDamaged, NotAllowed
+from sfumato.curator.home import Home
+from sfumato.curator.ledger.records import GENESIS, NOTHING, Caps, Charge, Head, Kind, Record, Totals, body_of
+from sfumato.curator.ledger.seen import Seen
+from sfumato.curator.ledger.store import HeadRow, Row, Store, Transaction
+from sfumato.noise.secret import secret_bytes
+
+EVERYONE = "*"
+"""The name under which all analysts are frozen."""
+
+_POLL = 0.02
+_WAIT = 20.0
+"""Seconds to wait for another process that took over a reservation, before taking it over in turn."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where something stands in the ledger, as answers and certificates print it."""
+
+    n: int
+    digest: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """The charge is written down; whoever holds this may compute, and commit once."""
+
+    key: str
+    owner: str
+    position: Position
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """An answer that exists. `replayed`: it existed before it was asked for now, and cost the total nothing."""
+
+    key: str
+    answer: Mapping[str, Any]
+    position: Position
+    replayed: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What may still be spent, in all and by one analyst, beside the caps."""
+
+    caps: Caps
+    total: Charge
+    analyst: Charge
+    spent: Charge
+    book: Charge
+
+
+@final
+class Ledger:
+    """Every verb reads the head, checks its signature and all records since the last look, and only then acts."""
+
+    def __init__(self, store: Store, *, dataset: str, home: Home) -> None:
+        self._store, self._dataset, self._home = store, dataset, home
+        self._key = home.ledger_key()
+        self._seen = Seen(home, dataset)
+        self._known: _Known = _UNKNOWN
+        with self._reading():
+            pass
+
+    @classmethod
+    def create(cls, store: Store, *, dataset: str, home: Home, caps: Caps, policy: str) -> Ledger:
+        """A new ledger for a new data set. Nothing else ever makes one: a missing ledger stops spending."""
+        key = home.make_ledger_key()
+        store.create()
+        record = Record(
+            1, Kind.GENESIS, {"at": _now(), "dataset": dataset, "caps": caps.to_json(), "policy": policy}, GENESIS
+        )
+        head = Head(dataset, 1, record.digest, NOTHING.after(record))
+        with store.writing() as transaction:
+            transaction.append(_row(record, None), _head_row(head, key))
+        Seen(home, dataset).advance(1, record.digest)
+        return cls(store, dataset=dataset, home=home)
+
+    def reserve(self, key: str, *, analyst: str, charge: Charge, what: Mapping[str, Any]) -> Reserved | Committed:
+        """Write the charge for question `key`, or find its answer.
+
+        A committed key replays: the total pays nothing, the analyst's own book pays once. A key that is reserved and not
+        committed is taken over: a process that died, or lost the race, paid for it already.
+        """
+        with self._writing() as (transaction, head):
+            totals = head.totals
+            self._refuse_frozen(totals, analyst)
+            earlier = self._about(transaction, key)
+            paid = any(record.kind is Kind.RESERVE and record.body["analyst"] == analyst for record in earlier)
+            done = next((record for record in earlier if record.kind is Kind.COMMIT), None)
+            if done is not None and paid:
+                return _committed(key, done, replayed=True)
+            total = Charge() if earlier else charge
+            book = Charge() if paid else charge
+            self._refuse_overspending(totals, analyst, total=total, book=book)
+            owner = secret_bytes(16).hex()
+            body = {
+                "at": _now(),
+                "key": key,
+                "analyst": analyst,
+                "owner": owner,
+                "total": total.to_json(),
+                "book": book.to_json(),
+                "what": dict(what) if not earlier else {},
+            }
+            record = self._append(transaction, head, Kind.RESERVE, body)
+        self._seen.advance(record.n, record.digest)
+        if done is not None:
+            return _committed(key, done, replayed=True)
+        return Reserved(key, owner, Position(record.n, record.digest))
+
+    def commit(self, reserved: Reserved, answer: Mapping[str, Any]) -> Committed | None:
+        """Store the answer if this reservation is still the last one; None when another process took it over.
+
+        Whatever is stored first is the answer: the caller must hand out what comes back, not what it computed.
+        """
+        with self._writing() as (transaction, head):
+            earlier = self._about(transaction, reserved.key)
+            done = next((record for record in earlier if record.kind is Kind.COMMIT), None)
+            if done is not None:
+                return _committed(reserved.key, done, replayed=True)
+            if earlier[-1].body["owner"] != reserved.owner:
+                return None
+            body = {"at": _now(), "key": reserved.key, "owner": reserved.owner, "answer": dict(answer)}
+            record = self._append(transaction, head, Kind.COMMIT, body)
+        self._seen.advance(record.n, record.digest)
+        return _committed(reserved.key, record, replayed=False)
+
+    def wait(self, key: str) -> Committed | None:
+        """The answer of whoever took the reservation over; None when it does not come."""
+        until = time.monotonic() + _WAIT
+        while time.monotonic() < until:
+            if (done := self.find(key)) is not None:
+                return done
+            time.sleep(_POLL)
+        return None
+
+    def find(self, key: str) -> Committed | None:
+        """A committed answer, charging nobody: for those who have paid."""
+        with self._reading() as (transaction, _):
+            done = next((each for each in self._about(transaction, key) if each.kind is Kind.COMMIT), None)
+        return None if done is None else _committed(key, done, replayed=True)
+
+    def accept(self, caps: Caps, *, policy: str, reason: str | None) -> bool:
+        """Bring a changed policy into the books; True when something was written. Raising a cap needs a reason."""
+        with self._writing() as (transaction, head):
+            before = head.totals
+            if before.policy == policy and before.caps == caps:
+                return False
+            if caps.raises(before.caps) and reason is None:
+                raise BadPolicy(
+                    "this policy lets more be spent than the ledger was told, and people were protected by the old cap",
+                    hint='`sfumato policy accept --reason "..."` writes the change and its reason into the ledger',
+                    code="SF017",
+                )
+            if caps.accountant != before.caps.accountant and before.spent != Charge():
+                raise BadPolicy(
+                    "the accountant cannot change once something was spent: the two do not add up",
+                    hint="keep the accountant that the ledger began with",
+                    code="SF017",
+                )
+            body = {"at": _now(), "caps": caps.to_json(), "policy": policy, "reason": reason or ""}
+            record = self._append(transaction, head, Kind.POLICY, body)
+        self._seen.advance(record.n, record.digest)
+        return True
+
+    def freeze(self, analyst: str = EVERYONE, *, frozen: bool = True, reason: str) -> None:
+        """Stop (or let go on) one analyst, or everyone."""
+        with self._writing() as (transaction, head):
+            body = {"at": _now(), "analyst": analyst, "frozen": frozen, "reason": reason}
+            record = self._append(transaction, head, Kind.FREEZE, body)
+        self._seen.advance(record.n, record.digest)
+
+    def left(self, analyst: str) -> Left:
+        """What may still be spent. Under `zcdp` the amounts are rho."""
+        totals = self.totals()
+        caps, book = totals.caps, totals.book(analyst)
+        return Left(
+            caps=caps,
+            total=_rest(caps.total, totals.spent),
+            analyst=_least(_rest(caps.of(analyst), book), _rest(caps.total, totals.spent)),
+            spent=totals.spent,
+            book=book,
+        )
+
+    def totals(self) -> Totals:
+        """What the chain adds up to now."""
+        with self._reading() as (_, head):
+            return head.totals
+
+    def position(self) -> Position:
+        """The head, as answers print it."""
+        with self._reading() as (_, head):
+            return Position(head.n, head.digest)
+
+    def history(self) -> Iterator[Record]:
+        """Every record, verified, oldest first."""
+        with _Opened(self, writing=False, afresh=True) as (transaction, _):
+            return iter([_record(row) for row in transaction.rows_after(0)])
+
+    def verify(self) -> Position:
+        """The whole chain again from its first record; LedgerDamaged at the first thing that is wrong."""
+        list(self.history())
+        return self.position()
+
+    def backup(self, path: str) -> None:
+        """A consistent copy in one file. Putting it back later is noticed, because the last head seen is further on."""
+        self.verify()
+        self._store.backup(path)
+
+    # How the chain is believed, and how it grows.
+
+    def _writing(self) -> _Opened:
+        return _Opened(self, writing=True)
+
+    def _reading(self) -> _Opened:
+        return _Opened(self, writing=False)
+
+    def _check(self, transaction: Transaction, known: _Known, seen: tuple[int, str] | None) -> Head:
+        """The head, after everything that can be wrong with it and with the records since the last look was looked at."""
+        stored = transaction.head()
+        if stored is None or stored.dataset != self._dataset:
+            raise _broken("its head is missing or belongs to another data set")
+        n, last, totals = known
+        _must_hold(transaction, n, last, "it is not the ledger that was read before")
+        for row in transaction.rows_after(n):
+            record = _record(row)
+            if row.n != n + 1 or row.previous != last or record.digest != row.digest:
+                raise _broken(f"the chain breaks at record {n + 1}")
+            if row.key != record.body.get("key"):
+                raise _broken(f"the index of record {row.n} does not match its content")
+            n, last, totals = row.n, row.digest, _after(totals, record)
+        head = Head(stored.dataset, n, last, totals)
+        if (stored.n, stored.digest) != (n, last) or stored.totals != canonical(totals.to_json()):
+            raise _broken("its head does not say what the records add up to")
+        if not head.signed_by(self._key, stored.mac):
+            raise _broken("its head is not signed with this home's key")
+        if seen is not None:
+            _must_hold(transaction, *seen, "an old copy was put back, or its tail was cut")
+        if n > self._known[0]:
+            self._known = (n, last, totals)
+        return head
+
+    def _append(self, transaction: Transaction, head: Head, kind: Kind, body: Mapping[str, Any]) -> Record:
+        record = Record(head.n + 1, kind, body, head.digest)
+        after = Head(head.dataset, record.n, record.digest, head.totals.after(record))
+        transaction.append(_row(record, body.get("key")), _head_row(after, self._key))
+        return record
+
+    def _about(self, transaction: Transaction, key: str) -> list[Record]:
+        return [_record(row) for row in transaction.rows_about(key)]
+
+    def _refuse_frozen(self, totals: Totals, analyst: str) -> None:
+        if {EVERYONE, analyst} & set(totals.frozen):
+            raise NotAllowed(
+                "the owner has frozen this analyst's questions",
+                hint="ask the owner; `sfumato unfreeze` lets them go on",
+            )
+
+    def _refuse_overspending(self, totals: Totals, analyst: str, *, total: Charge, book: Charge) -> None:
+        for spent, charge, cap, whose in (
+            (totals.spent, total, totals.caps.total, "the data set's"),
+            (totals.book(analyst), book, totals.caps.of(analyst), "your"),
+        ):
+            if charge != Charge() and not (spent + charge).fits(cap):
+                rest = _rest(cap, spent)
+                raise BudgetExceeded(
+                    f"this costs {_say(charge, totals.caps)}, and {whose} budget has {_say(rest, totals.caps)} left",
+                    hint="ask for less precision, or let the owner raise the cap (`sfumato policy accept --reason`)",
+                    code="SF003",
+                    cost=str(charge.amount),
+                    left=str(rest.amount),
+                )
+
+
+_Known = tuple[int, str, Totals]
+_UNKNOWN: _Known = (0, GENESIS, NOTHING)
+
+
+def _must_hold(transaction: Transaction, n: int, digest: str, otherwise: str) -> None:
+    row = transaction.row(n) if n else None
+    if n and (row is None or row.digest != digest):
+        raise _broken(f"record {n} is not the one that was seen here, so {otherwise}")
+
+
+@final
+class _Opened:
+    """A transaction together with its verified head."""
+
+    def __init__(self, ledger: Ledger, *, writing: bool, afresh: bool = False) -> None:
+        self._ledger = ledger
+        self._context = ledger._store.writing() if writing else ledger._store.reading()
+        self._afresh = afresh
+
+    def __enter__(self) -> tuple[Transaction, Head]:
+        # What was known must be older than the view that it is compared with, so it is read before the view is taken.
+        known = _UNKNOWN if self._afresh else self._ledger._known
+        seen = self._ledger._seen.read()
+        transaction = self._context.__enter__()
+        try:
+            return transaction, self._ledger._check(transaction, known, seen)
+        except BaseException as error:
+            self._context.__exit__(type(error), error, error.__traceback__)
+            raise
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._context.__exit__(*error)
+
+
+def _broken(what: str) -> LedgerDamaged:
+    return LedgerDamaged(
+        f"the ledger does not verify: {what}. Nobody can say what was spent, so spending stops",
+        hint="restore the newest backup; `sfumato ledger verify` checks the whole chain",
+        code="SF013",
+    )
+
+
+def _record(row: Row) -> Record:
+    try:
+        return Record(row.n, Kind(row.kind), body_of(row.body), row.previous)
+    except (ValueError, TypeError, json.JSONDecodeError):
+        raise _broken(f"record {row.n} cannot be read") from None
+
+
+def _after(totals: Totals, record: Record) -> Totals:
+    try:
+        return totals.after(record)
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+        raise _broken(f"record {record.n} lacks what its kind needs") from None
+
+
+def _row(record: Record, key: str | None) -> Row:
+    return Row(record.n, record.kind.value, key, canonical(record.body), record.previous, record.digest)
+
+
+def _head_row(head: Head, key: bytes) -> HeadRow:
+    return HeadRow(head.dataset, head.n, head.digest, canonical(head.totals.to_json()), head.mac(key))
+
+
+def _committed(key: str, record: Record, *, replayed: bool) -> Committed:
+    return Committed(key, record.body["answer"], Position(record.n, record.digest), replayed)
+
+
+def _rest(cap: Charge, spent: Charge) -> Charge:
+    return Charge(max(cap.amount - spent.amount, cap.amount * 0), max(cap.failure - spent.failure, cap.failure * 0))
+
+
+def _least(one: Charge, other: Charge) -> Charge:
+    return Charge(min(one.amount, other.amount), min(one.failure, other.failure))
+
+
+def _say(charge: Charge, caps: Caps) -> str:
+    name = "epsilon" if caps.accountant == "pure" else "rho"
+    failure = f" and delta {float(charge.failure):.2g}" if charge.failure else ""
+    return f"{name} {float(charge.amount):.6g}{failure}"
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,1 @@
+"""Noise added to a number or to a vector of numbers."""

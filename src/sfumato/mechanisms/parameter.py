@@ -1,0 +1,49 @@
+"""Public noise parameters: any number a person may write comes in, an exact checked fraction is stored."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, final
+
+from sfumato.core.errors import BadInput
+from sfumato.core.exact import Number, positive
+
+
+@final
+class Positive:
+    """A dataclass field that takes any `Number` above 0 and stores its exact `Fraction`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Fraction:
+        if instance is None:
+            raise AttributeError(self._name)  # tells dataclasses that there is no default
+        value: Fraction = instance.__dict__[self._name]
+        return value
+
+    def __set__(self, instance: Any, value: Number) -> None:
+        instance.__dict__[self._name] = positive(value, name=self._name)
+
+
+@final
+class Grain:
+    """A dataclass field for the step of a lattice: None for whole numbers, else a power of two such as 0.25."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Fraction | None:
+        value: Fraction | None = None if instance is None else instance.__dict__[self._name]
+        return value
+
+    def __set__(self, instance: Any, value: Number | None) -> None:
+        grain = None if value is None else positive(value, name=self._name)
+        if grain is not None and (
+            grain.numerator & (grain.numerator - 1) or grain.denominator & (grain.denominator - 1)
+        ):
+            raise BadInput(
+                f"{self._name} is not a power of two, so floats cannot be floored to it exactly",
+                hint="take Fraction(1, 1024), 0.25, 1, 8, ...",
+            )
+        instance.__dict__[self._name] = grain

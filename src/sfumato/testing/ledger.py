@@ -1,0 +1,91 @@
+"""The contract of a ledger, whatever database carries it: `check_ledger(make)` with a function that gives a new Ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from sfumato.core.errors import BadPolicy, BudgetExceeded, NotAllowed, SfumatoError
+from sfumato.curator.ledger.ledger import Committed, Ledger, Reserved
+from sfumato.curator.ledger.records import Caps, Charge
+
+
+def caps(total: str, analyst: str | None = None, *, accountant: str = "pure", failure: str = "0") -> Caps:
+    """A cap on the total, and one for each analyst."""
+    cap = Charge(Fraction(total), Fraction(failure))
+    return Caps(accountant, cap, {"default": Charge(Fraction(analyst), Fraction(failure))} if analyst else {})
+
+
+def check_ledger(make: Callable[[Caps], Ledger]) -> None:
+    """Raise AssertionError at the first promise of the books that is not kept."""
+    tenth = Charge(Fraction(1, 10))
+    ledger = make(caps("1", "0.3"))
+
+    first = ledger.reserve("q1", analyst="ana", charge=tenth, what={"question": "one"})
+    assert isinstance(first, Reserved), "a new question is reserved"
+    assert ledger.totals().spent == tenth, "the charge is there before the answer"
+
+    second = ledger.reserve("q1", analyst="ana", charge=tenth, what={})
+    assert isinstance(second, Reserved), "a reserved question is taken over"
+    assert ledger.totals().spent == tenth, "taking over costs nothing"
+    assert ledger.commit(first, {"value": "41"}) is None, "who was overtaken cannot commit"
+    done = ledger.commit(second, {"value": "42"})
+    assert done is not None, "the owner commits"
+    assert done.answer == {"value": "42"}
+    late = ledger.commit(second, {"value": "43"})
+    assert late is not None, "the stored answer comes back"
+    assert late.answer == {"value": "42"}, "an answer is stored once"
+
+    again = ledger.reserve("q1", analyst="ana", charge=tenth, what={})
+    assert isinstance(again, Committed), "a committed question replays"
+    assert again.replayed
+    assert again.answer == {"value": "42"}
+    assert ledger.totals().book("ana") == tenth, "a replay is free for who has paid"
+
+    bob = ledger.reserve("q1", analyst="bob", charge=tenth, what={})
+    assert isinstance(bob, Committed), "a replay serves others too"
+    assert ledger.totals().spent == tenth, "a replay costs the total nothing"
+    assert ledger.totals().book("bob") == tenth, "a replay charges the receiver's book"
+    ledger.reserve("q1", analyst="bob", charge=tenth, what={})
+    assert ledger.totals().book("bob") == tenth, "and charges it once"
+
+    for name in ("q2", "q3"):
+        ledger.reserve(name, analyst="ana", charge=tenth, what={})
+    _refused(lambda: ledger.reserve("q4", analyst="ana", charge=tenth, what={}), BudgetExceeded)
+    for i in range(7):
+        ledger.reserve(f"r{i}", analyst=f"analyst {i}", charge=tenth, what={})
+    assert ledger.totals().spent == Charge(Fraction(1))
+    _refused(lambda: ledger.reserve("one more", analyst="zoe", charge=tenth, what={}), BudgetExceeded)
+    assert ledger.left("zoe").total == Charge(), "left is what is left"
+
+    ledger.freeze("bob", reason="to look into it")
+    _refused(lambda: ledger.reserve("q1", analyst="bob", charge=tenth, what={}), NotAllowed)
+    ledger.freeze("bob", frozen=False, reason="looked into it")
+    assert isinstance(ledger.reserve("q1", analyst="bob", charge=tenth, what={}), Committed)
+
+    _refused(lambda: ledger.accept(caps("2", "0.3"), policy="new", reason=None), BadPolicy)
+    assert ledger.accept(caps("2", "0.3"), policy="new", reason="the ethics board agreed")
+    assert not ledger.accept(caps("2", "0.3"), policy="new", reason=None), "an unchanged policy writes nothing"
+    assert isinstance(ledger.reserve("one more", analyst="zoe", charge=tenth, what={}), Reserved)
+    _refused(lambda: ledger.accept(caps("2", accountant="zcdp"), policy="zcdp", reason="why not"), BadPolicy)
+    assert ledger.verify() == ledger.position()
+
+
+def check_rectangle(make: Callable[[Caps], Ledger]) -> None:
+    """The amount and the mass of failure are two sides, never traded against each other."""
+    ledger = make(caps("1", accountant="zcdp", failure="1e-6"))
+    _refused(
+        lambda: ledger.reserve("q", analyst="ana", charge=Charge(Fraction(0), Fraction(2, 10**6)), what={}),
+        BudgetExceeded,
+    )
+    ledger.reserve("q", analyst="ana", charge=Charge(Fraction(1), Fraction(1, 10**6)), what={})
+    _refused(lambda: ledger.reserve("r", analyst="ana", charge=Charge(Fraction(1, 10**9)), what={}), BudgetExceeded)
+
+
+def _refused(call: Callable[[], object], kind: type[SfumatoError]) -> None:
+    try:
+        call()
+    except kind as error:
+        assert error.hint
+        return
+    raise AssertionError(f"{kind.__name__} was expected")
