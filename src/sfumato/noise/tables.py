@@ -1,0 +1,408 @@
+"""Inverse-CDF tables whose thresholds are certified, drawn from by revealing as many random bits as it takes.
+
+A law here has weights exp(-linear x - square x^2) at x = 0, 1, 2, ..., on one side or mirrored.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.interval import Bounds, exp_bounds, exp_of_ratio
+from sfumato.noise.source import Source
+
+TABLE_BITS = 160
+"""Thresholds in a cached table lie within intervals of about 2**-TABLE_BITS."""
+
+_GUARD = 56
+_WIDEST = 6  # columns are widened until the scale in columns is below 2**_WIDEST
+_BLOCK = 1 << 16
+_GUIDE = 1 << 16
+_MARGIN = 2.0**-40
+_ALL = (1 << 64) - 1
+
+Integers = NDArray[np.int64]
+Places = NDArray[np.intp]
+Words = NDArray[np.uint64]
+
+
+class Decay(Protocol):
+    """Weights exp(-q(x)), q(x) = linear x + square x^2, at the distances x = 0, 1, 2, ... from the peak."""
+
+    @property
+    def linear(self) -> Fraction: ...
+    @property
+    def square(self) -> Fraction: ...
+    @property
+    def mirrored(self) -> bool: ...
+    @property
+    def reach(self) -> int:
+        """The whole part of the scale."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """A uniform number in [0, 1) of which the first `bits` binary digits are known: [seen, seen + 1) / 2**bits."""
+
+    seen: int
+    bits: int
+
+    def reveal(self, bits: int, source: Source) -> Uniform:
+        """The same number, known to at least `bits` digits."""
+        more = bits - self.bits
+        return self if more <= 0 else Uniform(self.seen << more | source.bits(more), bits)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Cumulative probabilities of outcomes 0, 1, 2, ...: threshold i lies in [low[i], high[i]] / 2**bits.
+
+    Outcome i is taken when the uniform number is at or above threshold i - 1 and below threshold i; outcomes past the end
+    weigh less than a few units together.
+    """
+
+    bits: int
+    low: list[int]
+    high: list[int]
+
+    def find(self, uniform: Uniform) -> int | None:
+        """The outcome, or None when `bits` digits of the uniform number do not decide it."""
+        i = bisect_right(self.low, uniform.seen)
+        return None if i == len(self.low) or (i and uniform.seen < self.high[i - 1]) else i
+
+
+def decays(law: Decay, width: int, bits: int) -> tuple[list[int], list[int]]:
+    """Bounds of exp(-q(width h)), h = 0, 1, 2, ..., as integers over 2**bits, until they fall below 2**(8 - bits).
+
+    Proof: q(width (h+1)) - q(width h) = first + h bend, so each weight is the last one times a ratio, and each ratio the
+    last one times exp(-bend); products of enclosures, floored and ceiled, enclose the product.
+    """
+    first = law.linear * width + law.square * width * width
+    bend = 2 * law.square * width * width
+    ratio_low, ratio_high = exp_bounds(-first, bits)
+    bend_low, bend_high = exp_bounds(-bend, bits)
+    low = high = 1 << bits
+    lows, highs = [low], [high]
+    while high > 256:
+        low = low * ratio_low >> bits
+        high = -(-high * ratio_high >> bits)
+        lows.append(low)
+        highs.append(high)
+        if bend:
+            ratio_low = ratio_low * bend_low >> bits
+            ratio_high = -(-ratio_high * bend_high >> bits)
+    return lows, highs
+
+
+def ladder(law: Decay, width: int, bits: int) -> Ladder:
+    """The thresholds of the outcomes weighing [first, E_1, E_1, E_2, E_2, ...] (once each on one side), E_h = exp(-q(width h)).
+
+    Columns one wide are the law itself: first = E_0. Wider columns keep what is sure below their lowest point; what is
+    not sure, 1 on each side in all (the sum of E_h - E_(h+1)), comes first and is settled by rejection.
+    Proof of the tail: q is convex and q(0) = 0, so E_(n+j) <= E_n E_1^j and the weights from n on are below E_n / (1 - E_1).
+    """
+    work = bits + _GUARD
+    lows, highs = decays(law, width, work)
+    sides = 2 if law.mirrored else 1
+    one = 1 << work
+    first = one * (2 if law.mirrored and width > 1 else 1)
+    rest = -(-highs[-1] * one // (one - highs[1])) + 1
+    total_low = first + sides * sum(lows[1:])
+    total_high = first + sides * (sum(highs[1:]) + rest)
+    inverse_low = (1 << (2 * work)) // total_high
+    inverse_high = -(-(1 << (2 * work)) // total_low)
+    shift = 2 * work - bits
+    below, above = first, first
+    low, high = [below * inverse_low >> shift], [-(-above * inverse_high >> shift)]
+    enough = (1 << bits) - 1
+    for weight_low, weight_high in zip(lows[1:], highs[1:], strict=True):
+        for _ in range(sides):
+            below += weight_low
+            above += weight_high
+            low.append(below * inverse_low >> shift)
+            high.append(-(-above * inverse_high >> shift))
+        if low[-1] >= enough:
+            break
+    return Ladder(bits, low, high)
+
+
+def brim(law: Decay, width: int, bits: int) -> Ladder:
+    """The columns as levels: threshold h is 1 - exp(-q(width (h+1)))."""
+    lows, highs = decays(law, width, bits + _GUARD)
+    one = 1 << (bits + _GUARD)
+    return Ladder(
+        bits,
+        [(one - high) >> _GUARD for high in highs[1:]],
+        [-(-(one - low) >> _GUARD) for low in lows[1:]],
+    )
+
+
+@final
+class Thresholds:
+    """A ladder as sorted 64-bit words: fast to search, and honest about the few words that do not decide."""
+
+    def __init__(self, steps: Ladder) -> None:
+        self.ladder = steps
+        cut = steps.bits - 64
+        self.first = np.array([low >> cut for low in steps.low], dtype=np.uint64)
+        self.last = np.array([min(max(0, -(-high >> cut) - 1), _ALL) for high in steps.high], dtype=np.uint64)
+
+    def find(self, words: Words) -> tuple[Integers, Places]:
+        """The outcome of each word, and the places of those that stay open."""
+        outcome = np.searchsorted(self.first, words, side="right")
+        touching = self.last[outcome - 1] >= words
+        touching &= outcome > 0
+        touching |= outcome == self.first.size
+        return outcome, np.flatnonzero(touching)
+
+
+@final
+class Table:
+    """A law ready to be drawn in blocks.
+
+    A draw looks up 16 random bits in `guide`; where these do not decide, 48 more are searched among the thresholds; where
+    these do not decide either, thresholds are computed as finely as it takes. With columns wider than one, the uniform
+    position inside the column is added to the column's near end.
+
+    Proof (columns): Z is h-th column on a side, mirrored by the one's complement (Z or -1 - Z), so |Z| lies in
+    [width h, width (h+1)] and its weight in [E_(h+1), E_h]. The outcome "(h, side), sure" is the rectangle below E_(h+1).
+    The others make the caps between E_(h+1) and E_h: given a uniform Y in (0, 1), h with E_(h+1) < Y <= E_h has the cap's
+    share, and Y is then uniform in its height; accepting when Y < exp(-q(|Z|)) leaves exactly the area under the weights.
+    A rejected draw starts afresh, so its time says nothing about the value that is finally taken.
+    """
+
+    def __init__(self, law: Decay) -> None:
+        self.law = law
+        self.shift = max(0, law.reach.bit_length() - _WIDEST)
+        self.width = 1 << self.shift
+        self.sure = Thresholds(ladder(law, self.width, TABLE_BITS))
+        self.values = self._values()
+        self.guide, self.open = self._guide()
+
+    def _values(self) -> Integers:
+        """What each outcome of the ladder stands for; with columns, the outcome 0 stands for nothing."""
+        count = len(self.sure.ladder.low)
+        index = np.arange(count, dtype=np.int64)
+        if self.width > 1:
+            index -= 1
+        if not self.law.mirrored:
+            return index << self.shift
+        near = np.where(index & 1, ~(index >> 1), index >> 1) if self.width > 1 else self._unfold(index)
+        return np.where(near < 0, ~(~near << self.shift), near << self.shift)
+
+    @staticmethod
+    def _unfold(index: Integers) -> Integers:
+        """0, 1, 2, 3, 4, ... as 0, -1, 1, -2, 2, ..."""
+        return np.where(index & 1, -((index + 1) >> 1), index >> 1)
+
+    def _guide(self) -> tuple[NDArray[Any], int]:
+        start = np.arange(_GUIDE, dtype=np.uint64) << np.uint64(48)
+        end = start | np.uint64((1 << 48) - 1)
+        least = np.searchsorted(self.sure.last, start, side="left")
+        most = np.searchsorted(self.sure.first, end, side="right")
+        decided = (least == most) & (least < self.values.size)
+        if self.width > 1:
+            decided &= least > 0
+        values = self.values[np.where(decided, least, 0)]
+        largest = int(np.abs(values).max()) + self.width
+        kind = next(k for k in (np.int16, np.int32, np.int64) if largest < np.iinfo(k).max)
+        sentinel = int(np.iinfo(kind).min)
+        guide: NDArray[Any] = np.where(decided, values, sentinel).astype(kind)
+        return guide, sentinel
+
+    @cached_property
+    def caps(self) -> Thresholds:
+        return Thresholds(brim(self.law, self.width, TABLE_BITS))
+
+    @cached_property
+    def heights(self) -> NDArray[np.float64]:
+        """E_h in units of 2**-64, to a relative 2**-52."""
+        lows, _ = decays(self.law, self.width, TABLE_BITS + _GUARD)
+        return np.array([float(Fraction(low, 1 << (TABLE_BITS + _GUARD - 64))) for low in lows])
+
+    # ── drawing ──────────────────────────────────────────────────────────────
+
+    def fill(self, out: Integers, source: Source) -> None:
+        """Overwrite a contiguous array with independent draws."""
+        rejected = [self._block(out[start : start + _BLOCK], source) + start for start in range(0, out.size, _BLOCK)]
+        again = np.concatenate(rejected) if rejected else np.empty(0, dtype=np.intp)
+        if again.size:
+            fresh = np.empty(again.size, dtype=np.int64)
+            self.fill(fresh, source)
+            out[again] = fresh
+
+    def _block(self, out: Integers, source: Source) -> Places:
+        """Draw one block; the places that were rejected are returned, and hold nothing yet."""
+        digits = source.words((out.size + 3) // 4).view(np.uint16)[: out.size]
+        found = self.guide.take(digits, mode="clip")
+        opened = np.flatnonzero(found == self.open)
+        out[:] = found
+        position = self._positions(out.size, source)
+        if position is not None:
+            out ^= position
+        if not opened.size:
+            return opened
+        words = source.words(opened.size) >> np.uint64(16) | digits[opened].astype(np.uint64) << np.uint64(48)
+        outcome, undecided = self.sure.find(words)
+        for place in undecided:
+            outcome[place] = self._settle(self.sure, words[place], source)
+        if position is None:
+            out[opened] = self._value_of(outcome)
+            return np.empty(0, dtype=np.intp)
+        out[opened] = self._value_of(outcome) ^ position[opened]
+        unsure: Places = opened[outcome == 0]
+        if not unsure.size:
+            return unsure
+        value, accepted = self._caps(position[unsure], source)
+        out[unsure] = value
+        rejected: Places = unsure[~accepted]
+        return rejected
+
+    def _positions(self, count: int, source: Source) -> Integers | None:
+        if self.width == 1:
+            return None
+        return lanes(self.shift, count, source).astype(np.int64)
+
+    def _value_of(self, outcome: Integers) -> Integers:
+        """The value of each outcome; those past the table's end are spelt out."""
+        inside = outcome < self.values.size
+        values = self.values[np.where(inside, outcome, 0)]
+        for place in np.flatnonzero(~inside):
+            values[place] = self._far(int(outcome[place]))
+        return values
+
+    def _far(self, outcome: int) -> int:
+        index = outcome - (self.width > 1)
+        if not self.law.mirrored:
+            return _saturated(index << self.shift)
+        if self.width == 1:
+            return _saturated(-((index + 1) >> 1) if index & 1 else index >> 1)
+        near = _saturated((index >> 1) << self.shift)
+        return ~near if index & 1 else near
+
+    def _settle(self, thresholds: Thresholds, word: np.uint64, source: Source) -> int:
+        """The outcome of a word that 64 bits do not decide."""
+        uniform = Uniform(int(word), 64)
+        steps = thresholds.ladder
+        build = ladder if thresholds is self.sure else brim
+        while True:
+            uniform = uniform.reveal(steps.bits, source)
+            found = steps.find(uniform)
+            if found is not None:
+                return found
+            steps = build(self.law, self.width, 2 * steps.bits)
+
+    def _caps(self, position: Integers, source: Source) -> tuple[Integers, NDArray[np.bool_]]:
+        """Draws from the caps: the value proposed at each position, and whether it is accepted."""
+        words = source.words(position.size)
+        sign = np.zeros(position.size, dtype=np.int64)
+        if self.law.mirrored:
+            sign -= (source.words(position.size) & np.uint64(1)).astype(np.int64)
+        column, undecided = self.caps.find(words)
+        column[undecided] = 0
+        value = (column << self.shift | position) ^ sign
+        past = (position - sign).astype(np.float64)
+        near = (column << self.shift).astype(np.float64)
+        linear, square = float(self.law.linear), float(self.law.square)
+        weight = self.heights[column] * _exp_minus(past * (linear + square * (2 * near + past)))
+        level = (~words).astype(np.float64)
+        accepted = level + 1 <= weight * (1 - _MARGIN)
+        doubtful = ~accepted & (level < weight * (1 + _MARGIN))
+        doubtful[undecided] = True
+        for place in np.flatnonzero(doubtful):
+            value[place], accepted[place] = self._cap(words[place], int(position[place]), bool(sign[place]), source)
+        return value, accepted
+
+    def _cap(self, word: np.uint64, position: int, negative: bool, source: Source) -> tuple[int, bool]:
+        """One draw from a cap in exact arithmetic; Y = 1 - uniform."""
+        uniform = Uniform(int(word), 64)
+        steps = self.caps.ladder
+        while True:
+            uniform = uniform.reveal(steps.bits, source)
+            column = steps.find(uniform)
+            if column is not None:
+                break
+            steps = brim(self.law, self.width, 2 * steps.bits)
+        x = (column << self.shift) + position
+        distance = x + negative
+        exponent = -(self.law.linear * distance + self.law.square * distance * distance)
+        value = _saturated(x)
+        bits = uniform.bits
+        while True:
+            low, high = exp_bounds(exponent, bits)
+            level = (1 << bits) - uniform.seen
+            if level <= low:
+                return (~value if negative else value), True
+            if level - 1 >= high:
+                return 0, False
+            bits *= 2
+            uniform = uniform.reveal(bits, source)
+
+
+def lanes(width: int, count: int, source: Source) -> NDArray[Any]:
+    """`count` uniform integers of `width` bits, in the narrowest lanes of the source's words that hold them."""
+    kind = next(k for k in (np.uint16, np.uint32, np.uint64) if width <= np.iinfo(k).bits)
+    size = np.dtype(kind).itemsize
+    result: NDArray[Any] = source.words((count * size + 7) // 8).view(kind)[:count]
+    return result & kind((1 << width) - 1)
+
+
+def _saturated(value: int) -> int:
+    return max(-(2**63) + 1, min(2**63 - 1, value))
+
+
+def _exp_minus(t: NDArray[np.float64]) -> NDArray[np.float64]:
+    """exp(-t) for 0 <= t <= 1, within a relative 2**-42.
+
+    Proof: a Taylor polynomial of degree 16 leaves at most e/17! < 2**-46; evaluating it needs only that +, - and * are
+    rounded to nearest (IEEE 754), 32 operations on numbers below 3: less than 2**-46 in all.
+    """
+    result = np.ones_like(t)
+    for n in range(16, 0, -1):
+        result *= t
+        result /= -n
+        result += 1
+    return result
+
+
+@lru_cache(maxsize=32)
+def table(law: Decay) -> Table:
+    """The table of a law, built once."""
+    return Table(law)
+
+
+def bernoulli_exp_of_ratio(p: int, q: int, source: Source) -> bool:
+    """True with probability exp(-p/q), for p/q >= 0."""
+    bits = 64
+    uniform = Uniform(source.bits(bits), bits)
+    while True:
+        low, high = exp_of_ratio(-p, q, bits + 8)
+        if (uniform.seen + 1) << 8 <= low:
+            return True
+        if uniform.seen << 8 >= high:
+            return False
+        bits *= 2
+        uniform = uniform.reveal(bits, source)
+
+
+__all__ = [
+    "TABLE_BITS",
+    "Bounds",
+    "Decay",
+    "Ladder",
+    "Table",
+    "Uniform",
+    "bernoulli_exp_of_ratio",
+    "brim",
+    "ladder",
+    "table",
+]
