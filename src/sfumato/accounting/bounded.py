@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import final
 
 from sfumato.accounting.loss import Loss, order_of, real, words
-from sfumato.accounting.rounding import above, below, exp_down, exp_up, rise
+from sfumato.accounting.rounding import above, below, exp_down, exp_up, nothing, rise, with_failure
 from sfumato.core.exact import non_negative, positive, probability, up
 from sfumato.core.neighbours import Neighbours
 
@@ -146,18 +146,6 @@ class DiscreteLaplaceLoss(Loss):
 
     def describe(self) -> Mapping[str, str]:
         return words("discrete-laplace", self.about, scale=self.scale, l1=self.l1)
-
-
-def nothing(epsilon: float) -> float:
-    """delta of two equal laws, and of any two at a very negative epsilon: 1 - e^epsilon, or 0."""
-    return min(1.0, above(-math.expm1(epsilon))) if epsilon < 0 else 0.0
-
-
-def with_failure(failure: Fraction, rest: float) -> float:
-    """delta when the curve `rest` holds outside of an event of mass `failure`, which may show everything."""
-    if rest <= 0 or failure == 0:
-        return up(failure) if rest <= 0 else rest
-    return min(1.0, up(failure + (1 - failure) * Fraction(rest)))
 
 
 def _response_delta(bound: Fraction, epsilon: float) -> float:
