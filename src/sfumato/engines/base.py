@@ -1,0 +1,52 @@
+"""What every engine offers: a dialect, the types of its tables, and the exact answer to one statement as Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, final, runtime_checkable
+
+from sfumato.core import EngineFailed
+
+Type = Literal["integer", "number", "category", "text", "boolean", "date"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a table's rows are, and what its columns are to be read as.
+
+    `location` is "csv:PATH", "parquet:GLOB" or "duckdb:FILE:TABLE"; `data` is a table in memory instead. Values that
+    cannot be read as their type are NULL, and so are the texts in `missing`. The column that names the unit keeps every
+    value apart: it is never read as a number that two spellings could share.
+    """
+
+    columns: Mapping[str, Type]
+    location: str | None = None
+    data: Any = None
+    unit: str | None = None
+    counts: str | None = None
+    missing: tuple[str, ...] = field(default=("",))
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Computes exact answers. Integers come as 64-bit, numbers as doubles, categories and text as strings, dates as dates."""
+
+    dialect: str
+
+    def schema(self, table: str) -> dict[str, str]:
+        """The columns of a table, hidden ones too, and the engine's names for their types."""
+        ...
+
+    def execute(self, sql: str) -> Any:
+        """The statement's result as a pyarrow Table; any failure is `failure()`, without the engine's words."""
+        ...
+
+
+def failure() -> EngineFailed:
+    """The one sentence for every failure: what the engine says could hold data."""
+    return EngineFailed(
+        "the engine could not compute the exact answer; what it reported is not shown, because it may hold data",
+        hint="the owner can look at the source with `sfumato doctor`",
+    )

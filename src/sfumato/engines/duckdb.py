@@ -1,0 +1,158 @@
+"""DuckDB, in process: CSV, Parquet, DuckDB files and tables in memory, without extensions and without the network."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, final
+
+from sfumato.core import BadInput
+from sfumato.engines.base import Source, Type, failure
+
+TYPES: dict[Type, str] = {
+    "integer": "BIGINT",
+    "number": "DOUBLE",
+    "category": "VARCHAR",
+    "text": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+}
+WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+APART = {*WHOLE, "UBIGINT", "HUGEINT", "UHUGEINT", "UUID", "VARCHAR", "DATE", "BOOLEAN"}
+
+
+@final
+class DuckDB:
+    """One connection, shared by threads one statement at a time."""
+
+    dialect = "duckdb"
+
+    def __init__(self, sources: Mapping[str, Source], *, threads: int = 2, memory: str = "2GB") -> None:
+        import duckdb
+
+        self._lock = threading.Lock()
+        self._connection = duckdb.connect(
+            config={
+                "threads": threads,
+                "memory_limit": memory,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                "python_enable_replacements": False,
+            }
+        )
+        self._connection.execute("SET preserve_insertion_order = false")
+        self._connection.execute("SET enable_progress_bar = false")
+        for place, (name, source) in enumerate(sources.items()):
+            self._open(f"source_{place}", name, source)
+        self._connection.execute("SET lock_configuration = true")
+
+    def schema(self, table: str) -> dict[str, str]:
+        described = self._rows(f"DESCRIBE {_quoted(table)}")
+        return {str(name): str(kind) for name, kind, *_ in described}
+
+    def execute(self, sql: str) -> Any:
+        import duckdb
+
+        with self._lock:
+            try:
+                return self._connection.sql(sql).to_arrow_table()
+            except (duckdb.Error, RuntimeError, MemoryError):
+                raise failure() from None
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
+        import duckdb
+
+        with self._lock:
+            try:
+                return self._connection.execute(sql).fetchall()
+            except (duckdb.Error, RuntimeError):
+                raise failure() from None
+
+    def _open(self, raw: str, name: str, source: Source) -> None:
+        """A view under the table's name, in which every declared column has its one physical type."""
+        origin = self._origin(raw, source)
+        found = {str(column): str(kind) for column, kind, *_ in self._rows(f"DESCRIBE SELECT * FROM {origin}")}
+        wanted: dict[str, str] = {}
+        if source.unit is not None:
+            wanted[source.unit] = _apart(source.unit, _kind(found, source.unit), source.missing)
+        if source.counts is not None:
+            wanted[source.counts] = f"CAST({_quoted(source.counts)} AS BIGINT)"
+        for column, kind in source.columns.items():
+            if column not in wanted:
+                wanted[column] = _read(column, _kind(found, column), kind, source.missing)
+        chosen = ", ".join(f"{expression} AS {_quoted(column)}" for column, expression in wanted.items())
+        self._rows(f"CREATE TEMP VIEW {_quoted(name)} AS SELECT {chosen or '1 AS one'} FROM {origin}")
+
+    def _origin(self, raw: str, source: Source) -> str:
+        if source.location is None:
+            self._connection.register(raw, source.data)
+            return _quoted(raw)
+        kind, _, where = source.location.partition(":")
+        match kind:
+            case "csv":
+                return f"read_csv({_text(where)}, all_varchar = true, header = true, nullstr = '')"
+            case "parquet":
+                return f"read_parquet({_text(where)})"
+            case "duckdb":
+                file, _, table = where.rpartition(":")
+                self._rows(f"ATTACH {_text(file)} AS {_quoted(raw)} (READ_ONLY)")
+                return f"{_quoted(raw)}.{_quoted(table)}"
+            case _:
+                raise BadInput("a source of this kind cannot be read here", hint="use csv:, parquet: or duckdb:")
+
+
+def _kind(found: Mapping[str, str], column: str) -> str:
+    try:
+        return found[column]
+    except KeyError:
+        raise BadInput(
+            f"the source has no column {column}", hint="compare the policy with the source's columns", code="SF019"
+        ) from None
+
+
+def _apart(column: str, kind: str, missing: tuple[str, ...]) -> str:
+    """The unit's column, two values equal only if they are the same value."""
+    if kind == "VARCHAR":
+        return _without(column, missing)
+    return _quoted(column) if kind in APART else f"CAST({_quoted(column)} AS VARCHAR)"
+
+
+def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str:
+    """A column as its declared type, NULL where it cannot be; floats become integers by floor, never by a cast."""
+    target, raw = TYPES[wanted], _quoted(column)
+    if kind == target and kind != "VARCHAR":
+        return raw
+    if kind == "VARCHAR":
+        text = _without(column, missing)
+        match wanted:
+            case "category" | "text":
+                return text
+            case "integer":
+                digits = f"regexp_extract(trim({text}, ' '), '^([+-]?[0-9]+)(\\.0*)?$', 1)"
+                return f"TRY_CAST({digits} AS BIGINT)"
+            case _:
+                return f"TRY_CAST(trim({text}, ' ') AS {target})"
+    if wanted == "integer" and kind not in WHOLE:
+        number = f"TRY_CAST({raw} AS HUGEINT)" if "INT" in kind else f"TRY_CAST(floor({raw}) AS HUGEINT)"
+        return f"TRY_CAST({number} AS BIGINT)"
+    return f"TRY_CAST({raw} AS {target})"
+
+
+def _without(column: str, missing: tuple[str, ...]) -> str:
+    raw = _quoted(column)
+    if not missing:
+        return raw
+    listed = ", ".join(_text(word) for word in missing)
+    return f"CASE WHEN {raw} IN ({listed}) THEN NULL ELSE {raw} END"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

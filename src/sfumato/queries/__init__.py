@@ -1,0 +1,1 @@
+"""What is asked: plans, their public types, how they are bounded, and how far one unit reaches."""

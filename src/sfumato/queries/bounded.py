@@ -1,0 +1,118 @@
+"""A question ready to be priced and asked: what the engine computes, how far one unit moves it, which groups there are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, final
+from typing import Literal as OneOf
+
+from sfumato.core import Bug, Sensitivity
+from sfumato.core.neighbours import Neighbours
+from sfumato.queries.infer import infer
+from sfumato.queries.plan import Having, Limit, Plan, Released, Select, Sort, Tally, Weigh, aggregate_of, canonical
+from sfumato.queries.rewrites import RULES, in_order
+from sfumato.queries.rewrites.tally import scope_of
+from sfumato.queries.rewrites.weigh import counted_at_ingest
+from sfumato.queries.schema import Schema, Value
+from sfumato.queries.stability import sensitivities, together
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Vector = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """The canonical question; the tally that an engine executes; one sensitivity per statistic of the tally."""
+
+    question: Released
+    tally: Tally
+    sensitivities: tuple[Sensitivity, ...]
+    about: Neighbours
+
+    @property
+    def whole(self) -> int:
+        """What a row of full weight adds to a count: answers are cells divided by it."""
+        if not isinstance(self.tally.child, Weigh):
+            raise Bug("a tally without weights was about to be used")
+        return self.tally.child.whole
+
+    @property
+    def key(self) -> str:
+        """The canonical text of what is released: equal for questions that differ only in what is done afterwards."""
+        return canonical(self.tally)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """All statistics as one vector."""
+        return together(self.sensitivities)
+
+    @property
+    def size(self) -> int:
+        """How many groups there are; 1 without keys."""
+        return math.prod(len(key.values) for key in self.tally.keys)
+
+    def groups(self) -> tuple[tuple[Value, ...], ...]:
+        """The public keys of every group, in the order of the vectors; the last key runs fastest."""
+        return tuple(product(*(key.values for key in self.tally.keys)))
+
+    def sql(self, dialect: str) -> str:
+        """The one statement that an engine executes."""
+        from sfumato.queries.sql.emit import emit
+
+        return emit(self.tally, dialect)
+
+    def vectors(self, exact: Any) -> tuple[Vector, ...]:
+        """The engine's table as one vector per statistic: all groups of its first cell, then of its second, ...
+
+        Groups without rows, which the engine does not return, are 0.
+        """
+        import numpy as np
+
+        statistics = self.tally.statistics
+        cells = np.zeros((sum(each.width for each in statistics), self.size), dtype=np.int64)
+        places = self._places(exact)
+        for position, row in enumerate(cells):
+            row[places] = exact.column(f"c{position}").to_numpy()
+        vectors, start = [], 0
+        for each in statistics:
+            vectors.append(np.ascontiguousarray(cells[start : start + each.width].reshape(-1)))
+            start += each.width
+        return tuple(vectors)
+
+    def _places(self, exact: Any) -> Any:
+        """Where each row of the engine's table belongs among the groups."""
+        import numpy as np
+
+        from sfumato.queries.sql.formula import key_value
+
+        scope = scope_of(self.tally.child)
+        places = np.zeros(exact.num_rows, dtype=np.int64)
+        for position, key in enumerate(self.tally.keys):
+            grain = infer(key.of, scope).grain
+            known = {key_value(value, grain): place for place, value in enumerate(key.values)}
+            try:
+                here = [known[value] for value in exact.column(f"k{position}").to_pylist()]
+            except KeyError:
+                raise Bug("an engine returned a group that is not public") from None
+            places = places * len(key.values) + np.array(here, dtype=np.int64)
+        return places
+
+
+def bound(plan: Released, schema: Schema, *, counted: OneOf["left", "ingest"] = "left") -> Bounded:
+    """The question with every unit's reach bounded, by the schema's unit. `counted="ingest"` trusts counts of an ingest."""
+    tally: Plan = plan
+    for rule in RULES:
+        tally = rule(tally, schema)
+    if not isinstance(tally, Tally):
+        raise Bug("the rewrites did not end in a tally")
+    if counted == "ingest":
+        tally = counted_at_ingest(tally)
+    question = in_order(plan, schema)
+    assert isinstance(question, Having | Limit | Select | Sort | type(aggregate_of(plan)))
+    about = Neighbours(schema.unit.neighbours, schema.unit.kind)
+    return Bounded(question, tally, sensitivities(tally, about), about)

@@ -1,0 +1,228 @@
+"""A question as a tree: a closed union of frozen nodes, one description for SQL, frames, certificates and tests.
+
+What is asked:       Limit | Sort | Having | Select  over  Aggregate  over  Filter  over  Scan
+What an engine does: Tally  over  Weigh  over  Filter  over  Read                 (written by the rewrites)
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
+from enum import Enum
+from fractions import Fraction
+from typing import Literal as OneOf
+from typing import final
+
+from sfumato.core import Bug
+from sfumato.queries.expression import Expression, Measure, encode
+from sfumato.queries.schema import Column, Value
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Every row of a table."""
+
+    table: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The rows for which every condition is true (neither false nor NULL)."""
+
+    child: Rows
+    conditions: tuple[Expression, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One group per combination of public keys, and what is measured in each."""
+
+    child: Rows
+    keys: tuple[Expression, ...]
+    measures: tuple[Measure, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Having:
+    """After the release: the groups for which a condition on the answer is true."""
+
+    child: Released
+    condition: Expression
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One term of a Sort."""
+
+    by: Expression
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """After the release: the groups in an order of the answer."""
+
+    child: Released
+    orders: tuple[Order, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """After the release: `count` groups, after `offset` are passed over."""
+
+    child: Released
+    count: int | None
+    offset: int = 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Select:
+    """After the release: the columns of the answer, by name."""
+
+    child: Released
+    columns: tuple[tuple[str, Expression], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A table's rows, normalised: NaN is NULL, numbers lie in their range on their grid, a NULL unit has no rows.
+
+    `unit` is None when every row is a unit of its own.
+    """
+
+    table: str
+    unit: str | None
+    columns: tuple[Column, ...]
+    counts: str | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Weigh:
+    """Deterministic weights: a unit with n rows below has min(whole, whole * bound // n) of `whole` on each of them.
+
+    `counted` says where n comes from: the rows that are left below, or the whole table as an ingest counted it (never
+    fewer, and still a function of the unit's own rows).
+    """
+
+    child: Rows
+    bound: int
+    whole: int
+    counted: OneOf["left", "ingest"] = "left"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A column that groups are told apart by, and all its public values in order (None among them if NULL is one)."""
+
+    of: Expression
+    values: tuple[Value, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rowwise:
+    """Cells that are weighted sums over rows of integer expressions, none of them NULL.
+
+    count: 1. present: 1 where x is there. total: x in steps. mean: v = steps above the low end, and top - v.
+    moments: those two, and spread(v). `low` and `high` bound x; `step` is what one step of it is worth.
+    """
+
+    kind: OneOf["count", "present", "total", "mean", "moments"]
+    of: Expression | None = None
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(0)
+    step: Fraction = Fraction(1)
+
+    @property
+    def top(self) -> int:
+        """The most that one row can have in one cell."""
+        match self.kind:
+            case "count" | "present":
+                return 1
+            case "total":
+                return max(abs(_nearest(self.low / self.step)), abs(_nearest(self.high / self.step)))
+            case "mean" | "moments":
+                return _nearest((self.high - self.low) / self.step)
+
+    @property
+    def width(self) -> int:
+        """How many cells it has in each group."""
+        return {"mean": 2, "moments": 3}.get(self.kind, 1)
+
+
+def _nearest(value: Fraction) -> int:
+    return math.floor(value + Fraction(1, 2))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Units:
+    """A cell that counts units: one with rows in k groups adds min(whole, whole * bound // k) of `whole` to each."""
+
+    @property
+    def width(self) -> int:
+        return 1
+
+
+Statistic = Rowwise | Units
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The exact integers of every group, before noise: what the engine is asked for."""
+
+    child: Rows | Weigh
+    keys: tuple[Key, ...]
+    statistics: tuple[Statistic, ...]
+
+
+Rows = Scan | Filter | Read
+Released = Aggregate | Having | Sort | Limit | Select
+Plan = Rows | Released | Weigh | Tally
+
+
+def canonical(plan: object) -> str:
+    """One text per question: the same JSON for the same tree, whatever process writes it."""
+    return json.dumps(_encoded(plan), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _encoded(node: object) -> object:
+    match node:
+        case tuple():
+            return [_encoded(each) for each in node]
+        case Enum():
+            return node.value
+        case None | bool() | int() | str() | Fraction() | date():
+            return encode(node)
+        case _ if is_dataclass(node):
+            return {"node": type(node).__name__} | {f.name: _encoded(getattr(node, f.name)) for f in fields(node)}
+    raise Bug("a plan holds something that has no canonical form")
+
+
+def aggregate_of(plan: Released) -> Aggregate:
+    """The part of a question that touches rows; everything above it works on the released answer."""
+    while not isinstance(plan, Aggregate):
+        plan = plan.child
+    return plan
+
+
+def table_of(plan: Rows | Weigh | Tally) -> str:
+    """The table whose rows are read."""
+    while not isinstance(plan, Scan | Read):
+        plan = plan.child
+    return plan.table

@@ -1,0 +1,89 @@
+"""One spelling per question: what may be written in any order is written in one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sfumato.queries.expression import Call, Expression, Measure, call
+from sfumato.queries.plan import (
+    Aggregate,
+    Filter,
+    Having,
+    Limit,
+    Order,
+    Plan,
+    Read,
+    Scan,
+    Select,
+    Sort,
+    Tally,
+    Weigh,
+    canonical,
+)
+from sfumato.queries.schema import Schema
+
+COMMUTE = frozenset({"and", "or", "eq", "add", "multiply"})
+
+
+def in_order(plan: Plan, schema: Schema) -> Plan:
+    """Conditions flattened, sorted and without repeats; commutative arguments, keys and measures sorted."""
+    match plan:
+        case Scan() | Read():
+            return plan
+        case Filter(child, conditions):
+            below = in_order(child, schema)
+            if isinstance(below, Filter):
+                child, conditions = below.child, (*below.conditions, *conditions)
+            else:
+                child = below  # type: ignore[assignment]
+            split = [part for each in conditions for part in _conjuncts(spelled(each))]
+            return Filter(child, _sorted(split)) if split else child
+        case Aggregate(child, keys, measures):
+            return Aggregate(
+                in_order(child, schema),  # type: ignore[arg-type]
+                _sorted([spelled(key) for key in keys]),
+                _sorted([spelled(measure) for measure in measures]),  # type: ignore[arg-type]
+            )
+        case Having(child, condition):
+            return Having(in_order(child, schema), spelled(condition))  # type: ignore[arg-type]
+        case Sort(child, orders):
+            terms = tuple(Order(spelled(o.by), o.descending, o.nulls_first) for o in orders)
+            return Sort(in_order(child, schema), terms)  # type: ignore[arg-type]
+        case Limit(child):
+            return replace(plan, child=in_order(child, schema))  # type: ignore[arg-type]
+        case Select(child, columns):
+            return Select(in_order(child, schema), tuple((name, spelled(each)) for name, each in columns))  # type: ignore[arg-type]
+        case Weigh(child) | Tally(child):
+            return replace(plan, child=in_order(child, schema))  # type: ignore[arg-type]
+
+
+def spelled(expression: Expression) -> Expression:
+    """The expression with its commutative parts in order."""
+    match expression:
+        case Measure(kind, of):
+            return Measure(kind, None if of is None else spelled(of))
+        case Call("not", (Call("not", (inner,)),)):
+            return spelled(inner)
+        case Call(("and" | "or") as operation, arguments):
+            parts = _sorted([part for each in arguments for part in _parts(operation, spelled(each))])
+            return parts[0] if len(parts) == 1 else Call(operation, parts)
+        case Call("in", (of, *listed)):
+            return call("in", spelled(of), *_sorted(listed))
+        case Call(operation, arguments):
+            spelt = tuple(spelled(each) for each in arguments)
+            return Call(operation, tuple(sorted(spelt, key=canonical)) if operation in COMMUTE else spelt)
+        case _:
+            return expression
+
+
+def _parts(operation: str, expression: Expression) -> tuple[Expression, ...]:
+    same = isinstance(expression, Call) and expression.operation == operation
+    return expression.arguments if same and isinstance(expression, Call) else (expression,)
+
+
+def _conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    return _parts("and", condition)
+
+
+def _sorted(expressions: list[Expression] | tuple[Expression, ...]) -> tuple[Expression, ...]:
+    return tuple(sorted(dict.fromkeys(expressions), key=canonical))

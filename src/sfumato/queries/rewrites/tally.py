@@ -1,0 +1,215 @@
+"""Measures become cells of integers: keys listed from what is public, numbers shifted and scaled to whole steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+from sfumato.core import Bug, NotSupported
+from sfumato.queries.domain import KEYS, domain
+from sfumato.queries.expression import Call, Expression, Field, Literal, Measure, call, fields
+from sfumato.queries.infer import Scope, Type, column_type, infer
+from sfumato.queries.plan import (
+    Aggregate,
+    Filter,
+    Having,
+    Key,
+    Limit,
+    Plan,
+    Read,
+    Rows,
+    Rowwise,
+    Select,
+    Sort,
+    Statistic,
+    Tally,
+    Units,
+    Weigh,
+)
+from sfumato.queries.rewrites.order import in_order
+from sfumato.queries.rewrites.weigh import WHOLE
+from sfumato.queries.schema import Column, Schema, Value
+
+SIZE = 10**8
+"""The number of rows planned for when the policy declares none."""
+ROOM = 4
+"""Sums stay exact up to this many times the declared size, at full weight; beyond it they stop at the largest integer."""
+FINE = 4096
+"""A variance is kept in at least so many steps of its range."""
+MOMENTS = frozenset({"var_pop", "var_samp", "std_pop", "std_samp"})
+
+
+def integers(plan: Plan, schema: Schema) -> Plan:
+    """The Aggregate under a question as a Tally; what stands above it works on answers and is not the engine's."""
+    match plan:
+        case Having() | Sort() | Limit() | Select():
+            return integers(plan.child, schema)
+        case Aggregate(child, keys, measures):
+            table = _read_of(child)
+            size = next((t.size for t in schema.tables if t.name == table.table), None)
+            listed = tuple(_key(key, child) for key in keys)
+            if math.prod(len(key.values) for key in listed) > KEYS:
+                raise NotSupported(
+                    "the combinations of these keys are more than a million",
+                    hint="group by fewer columns, or by coarser keys",
+                    code="SF005",
+                )
+            rows = in_order(
+                Filter(child, tuple(c for key in listed for c in _membership(key, scope_of(child)))), schema
+            )
+            assert isinstance(rows, Filter | Read)
+            return Tally(rows, listed, statistics(measures, rows, size or SIZE))
+        case _:
+            raise Bug("only an aggregated question can be tallied")
+
+
+def _read_of(rows: Rows | Weigh) -> Read:
+    while isinstance(rows, Filter | Weigh):
+        rows = rows.child
+    if not isinstance(rows, Read):
+        raise Bug("rows were tallied before they were normalised")
+    return rows
+
+
+def scope_of(rows: Rows | Weigh) -> dict[str, Type]:
+    """The types of the columns of normalised rows, NULL excluded where a condition excludes it."""
+    match rows:
+        case Read(columns=columns):
+            return {column.name: column_type(column) for column in columns}
+        case Filter(child, conditions):
+            scope = scope_of(child)
+            for name in frozenset().union(*map(present, conditions)):
+                scope[name] = replace(scope[name], nullable=False)
+            return scope
+        case Weigh(child):
+            return scope_of(child)
+        case _:
+            raise Bug("rows were read before they were normalised")
+
+
+def present(condition: Expression) -> frozenset[str]:
+    """The columns that cannot be NULL where `condition` is true."""
+    match condition:
+        case Call("not", (Call("is_null", (Field(name),)),)):
+            return frozenset({name})
+        case Call("eq" | "lt" | "le" | "in" | "like", arguments):
+            return frozenset(each.name for each in arguments if isinstance(each, Field))
+        case _:
+            return frozenset()
+
+
+def _key(key: Expression, rows: Rows) -> Key:
+    """The public values of a key, and NULL after them when the policy groups it."""
+    columns = {column.name: column for column in _read_of(rows).columns}
+    scope = scope_of(rows)
+    listed = {name: c.values for name, c in columns.items() if isinstance(c.values, tuple)}
+    used = [columns[name] for name in sorted(fields(key))]
+    values = domain(key, scope, listed)
+    if values is None:
+        private = any(column.values == "private" for column in used)
+        raise NotSupported(
+            "the groups asked for are private: which of them exist may betray a person"
+            if private
+            else "the groups asked for have no public list",
+            hint="group by a column whose values or range the policy lists, or by CASE WHEN ... of it",
+            code="SF005",
+        )
+    if not infer(key, scope).nullable:
+        return Key(key, values)
+    if any(column.null == "refuse" for column in used):
+        raise _nulls()
+    grouped = not used or any(column.null == "group" for column in used)
+    return Key(key, (*values, None)) if grouped else Key(key, values)
+
+
+def _nulls() -> NotSupported:
+    return NotSupported(
+        "a column that the policy does not allow to be NULL here may be NULL",
+        hint="add WHERE column IS NOT NULL, or use COALESCE(column, ...)",
+        code="SF021",
+    )
+
+
+def _membership(key: Key, scope: Scope) -> tuple[Expression, ...]:
+    """Conditions that leave only rows whose key is listed; none where every value it can take is."""
+    of = infer(key.of, scope)
+    known = tuple(value for value in key.values if value is not None)
+    there = call("not", call("is_null", key.of))
+    if of.kind == "boolean" or (of.kind in {"number", "date"} and _complete(key.of, known, scope)):
+        return (there,) if of.nullable and None not in key.values else ()
+    listed = call("in", key.of, *(Literal(value) for value in known)) if known else Literal(False)
+    return (call("or", call("is_null", key.of), listed),) if None in key.values else (listed,)
+
+
+def _complete(key: Expression, known: tuple[Value, ...], scope: Scope) -> bool:
+    """Whether these are all the values that its type allows, so that no row can be outside of them."""
+    every = domain(key, scope, {})
+    return every is not None and set(every) <= set(known)
+
+
+def statistics(measures: tuple[Measure, ...], rows: Filter | Read, size: int) -> tuple[Statistic, ...]:
+    """The fewest cells that answer every measure. One column's mean gives its count and sum; its variance, all three."""
+    scope = scope_of(rows)
+    columns = {column.name: column for column in _read_of(rows).columns}
+    whole = 1 if _read_of(rows).unit is None else WHOLE
+    found: dict[Statistic, None] = {}
+    wanted: dict[Expression, set[str]] = {}
+    for measure in measures:
+        if measure.of is not None:
+            _check_nulls(measure.of, scope, columns)
+            wanted.setdefault(measure.of, set()).add(measure.kind)
+    for of, kinds in wanted.items():
+        found.update(dict.fromkeys(_of_column(of, kinds, scope, whole, size)))
+    if any(measure.kind == "units" for measure in measures):
+        found[Units()] = None
+    if any(measure.kind == "rows" for measure in measures) and counting(Measure("rows"), tuple(found), scope) is None:
+        found[Rowwise("count")] = None
+    return tuple(found)
+
+
+def _check_nulls(of: Expression, scope: Scope, columns: dict[str, Column]) -> None:
+    if infer(of, scope).nullable and any(columns[name].null == "refuse" for name in fields(of)):
+        raise _nulls()
+
+
+def _of_column(of: Expression, kinds: set[str], scope: Scope, whole: int, size: int) -> tuple[Statistic, ...]:
+    kind = infer(of, scope)
+    if kinds == {"present"}:
+        return (Rowwise("present", of),) if kind.nullable else (Rowwise("count"),)
+    if kind.kind != "number" or not isinstance(kind.low, Fraction) or not isinstance(kind.high, Fraction):
+        raise NotSupported(
+            "a sum or a mean is asked of something without a public range, so one person could move it without limit",
+            hint="the owner can declare a range in the policy; or limit it with GREATEST(low, LEAST(high, x))",
+            code="SF002",
+        )
+    assert kind.grain is not None
+    room = 2**63 // (whole * size * ROOM)
+    if room < 2:
+        raise NotSupported("the table is too large for exact sums", hint="declare a smaller size", code="SF002")
+    if kinds <= {"sum", "present"}:
+        step = kind.grain * max(1, math.ceil(max(abs(kind.low), abs(kind.high)) / kind.grain / room))
+        total = Rowwise("total", of, kind.low, kind.high, step)
+        return (total, *_of_column(of, {"present"}, scope, whole, size)) if "present" in kinds else (total,)
+    if kind.low == kind.high:
+        return _of_column(of, {"present"}, scope, whole, size)
+    step = kind.grain * max(1, math.ceil((kind.high - kind.low) / kind.grain / room))
+    if not kinds & MOMENTS:
+        return (Rowwise("mean", of, kind.low, kind.high, step),)
+    steps = (kind.high - kind.low) / step
+    if steps < min(FINE, room):
+        step /= math.ceil(min(FINE, room) / steps) if math.ceil(min(FINE, room) / steps) * steps <= room else 1
+    return (Rowwise("moments", of, kind.low, kind.high, step),)
+
+
+def counting(measure: Measure, found: tuple[Statistic, ...], scope: Scope) -> Statistic | None:
+    """A statistic among `found` that already counts what COUNT(*) or COUNT(x) asks for."""
+    for each in found:
+        if not isinstance(each, Rowwise) or each.kind == "total":
+            continue
+        everywhere = each.of is None or not infer(each.of, scope).nullable
+        if (measure.kind == "rows" and everywhere) or (measure.of is not None and each.of == measure.of):
+            return each
+        if measure.of is not None and everywhere and not infer(measure.of, scope).nullable:
+            return each
+    return None

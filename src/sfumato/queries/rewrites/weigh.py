@@ -1,0 +1,41 @@
+"""Bounding without sampling: every row of a unit weighs the same, and no more than max_rows together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sfumato.core import BadInput, Bug
+from sfumato.queries.plan import Filter, Plan, Read, Tally, Weigh
+from sfumato.queries.schema import Schema
+
+WHOLE = 2**20
+"""What a row of full weight weighs. A weight is a whole number of millionths, roughly."""
+
+
+def weighed(plan: Plan, schema: Schema) -> Plan:
+    """Weights attach to the last relation of rows, so that n counts what every filter and derivation has left."""
+    if not isinstance(plan, Tally) or isinstance(plan.child, Weigh):
+        raise Bug("only a tally of unweighed rows can be weighed")
+    rows = plan.child
+    whole = 1 if _read(rows).unit is None else WHOLE
+    return replace(plan, child=Weigh(rows, schema.unit.max_rows, whole))
+
+
+def _read(rows: object) -> Read:
+    while isinstance(rows, Filter):
+        rows = rows.child
+    if not isinstance(rows, Read):
+        raise Bug("rows were weighed before they were normalised")
+    return rows
+
+
+def counted_at_ingest(tally: Tally) -> Tally:
+    """The same weights from row counts that an ingest wrote beside every row.
+
+    They count the whole table, so they are never below the rows left by filters, and they depend on the unit's own rows
+    only: W*B // n with a larger n keeps every promise and weighs filtered rows less.
+    """
+    weigh = tally.child
+    if not isinstance(weigh, Weigh) or _read(weigh.child).counts is None:
+        raise BadInput("this table was not counted by an ingest", hint="ingest it, or count what is left")
+    return replace(tally, child=replace(weigh, counted="ingest"))
