@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,25 @@ __all__ = [
     "uniform_below",
 ]
 
-_laplace = lru_cache(maxsize=256, typed=True)(DiscreteLaplace)
-_geometric = lru_cache(maxsize=256, typed=True)(Geometric)
-_gaussian = lru_cache(maxsize=256, typed=True)(DiscreteGaussian)
+Known = TypeVar("Known")
+
+
+@lru_cache(maxsize=256, typed=True)
+def _known(make: Callable[[Any], Known], parameter: Any) -> Known:
+    return make(parameter)
+
+
+def _law(make: Callable[[Any], Known], parameter: object) -> Known:
+    """The law with this parameter; what cannot be hashed is no number, and is refused by the law."""
+    try:
+        result: Known = _known(make, parameter)
+    except TypeError:
+        result = make(parameter)
+    return result
+
+
+def _of_sigma(sigma: Number) -> DiscreteGaussian:
+    return DiscreteGaussian(positive(sigma, name="sigma") ** 2)
 
 
 @overload
@@ -53,7 +69,7 @@ def discrete_laplace(scale: Number, size: None = None, *, source: Source | None 
 def discrete_laplace(scale: Number, size: Size, *, source: Source | None = None) -> Integers: ...
 def discrete_laplace(scale: Number, size: Size | None = None, *, source: Source | None = None) -> int | Integers:
     """Noise with P(k) proportional to exp(-|k| / scale), exactly: an int, or an int64 array of `size`."""
-    return _laplace(scale).sample(source or system_source(), size)
+    return _law(DiscreteLaplace, scale).sample(source or system_source(), size)
 
 
 @overload
@@ -78,13 +94,8 @@ def discrete_gaussian(
     """Noise with P(k) proportional to exp(-k^2 / (2 sigma^2)), exactly: an int, or an int64 array of `size`."""
     if (sigma is None) == (variance is None):
         raise BadInput("a Gaussian was asked with neither or both of sigma and variance", hint="give one of the two")
-    law = _gaussian(variance) if variance is not None else _gaussian_of_sigma(sigma)
+    law = _law(DiscreteGaussian, variance) if variance is not None else _law(_of_sigma, sigma)
     return law.sample(source or system_source(), size)
-
-
-@lru_cache(maxsize=256, typed=True)
-def _gaussian_of_sigma(sigma: Number) -> DiscreteGaussian:
-    return DiscreteGaussian(positive(sigma, name="sigma") ** 2)
 
 
 @overload
@@ -93,7 +104,7 @@ def geometric(scale: Number, size: None = None, *, source: Source | None = None)
 def geometric(scale: Number, size: Size, *, source: Source | None = None) -> Integers: ...
 def geometric(scale: Number, size: Size | None = None, *, source: Source | None = None) -> int | Integers:
     """P(k) proportional to exp(-k / scale) for k = 0, 1, 2, ..., exactly: an int, or an int64 array of `size`."""
-    return _geometric(scale).sample(source or system_source(), size)
+    return _law(Geometric, scale).sample(source or system_source(), size)
 
 
 exponential = geometric

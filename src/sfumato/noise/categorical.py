@@ -19,7 +19,7 @@ from sfumato.core.exact import Number
 from sfumato.core.interval import Bounds, exp_bounds
 from sfumato.noise.law import Integers, Size, checked_parameter, shape_of
 from sfumato.noise.source import Source
-from sfumato.noise.tables import Uniform, lanes
+from sfumato.noise.tables import Uniform, lane_of
 
 _FEW = 24  # up to this many candidates, exact integers at once
 _DIGIT = 10
@@ -96,7 +96,7 @@ class Categorical:
         while True:
             lows, highs = self._weights(bits + 8)
             below, above = list(accumulate(lows)), list(accumulate(highs))
-            # u total lies in [least, most]; candidate i holds it surely when sum_(i-1) <= least and most <= sum_i
+            # u * total lies in [least, most). Sums up to i - 1 end at or below least; the last candidate has no upper end.
             least = uniform.seen * below[-1]
             most = (uniform.seen + 1) * above[-1]
             i = bisect_right(above, least >> uniform.bits)
@@ -183,11 +183,13 @@ class Weighted:
 def uniform_block(n: int, count: int, source: Source) -> Integers:
     """`count` uniform integers below n <= 2**63: enough leading bits, drawn again while they make n or more."""
     width = (n - 1).bit_length()
+    lane = lane_of(width)
     out = np.empty(count, dtype=np.int64)
     done = 0
     while done < count:
         missing = count - done
-        kept = lanes(width, missing, source)
+        kept = source.words(-(-missing * lane.itemsize // 8)).view(lane)[:missing]
+        kept &= lane.type((1 << width) - 1)
         kept = kept[kept < n] if n < 1 << width else kept
         out[done : done + kept.size] = kept
         done += kept.size

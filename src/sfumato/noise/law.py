@@ -76,10 +76,16 @@ class Law(ABC):
         """The smallest t with P(|Z| <= t) >= confidence, certified."""
 
     @final
+    @property
+    def tabled(self) -> bool:
+        """Whether arrays come from a table; beyond that scale draws are made one by one."""
+        return self.reach <= _WIDE
+
+    @final
     def block(self, source: Source, count: int) -> Integers:
         """`count` draws at once."""
         out = np.empty(count, dtype=np.int64)
-        if count < _FEW or self.reach > _WIDE:
+        if count < _FEW or not self.tabled:
             for i in range(count):
                 out[i] = max(-LARGEST, min(LARGEST, self.draw(source)))
         else:

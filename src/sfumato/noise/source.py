@@ -28,6 +28,8 @@ _LAWS = 64  # laws with draws kept ready
 class Drawable(Protocol):
     """A law that can be drawn one at a time, or by the block."""
 
+    @property
+    def tabled(self) -> bool: ...
     def draw(self, source: Source) -> int: ...
     def block(self, source: Source, count: int) -> NDArray[np.int64]: ...
     def __hash__(self) -> int: ...
@@ -74,6 +76,8 @@ class Keystream:
         self.spent = 0
 
     def fill(self, out: Words) -> None:
+        if not out.size:
+            return
         octets = out.data.cast("B")
         for start in range(0, octets.nbytes, len(_ZEROS)):
             part = octets[start : start + len(_ZEROS)]
@@ -140,7 +144,7 @@ class SystemSource(Source):
             ready = self._ready.get(law)
             if ready:
                 return ready.pop()
-            often = ready is not None or self._count(law)
+            often = ready is not None or (law.tabled and self._count(law))
         if not often:
             return law.draw(self)
         fresh = law.block(self, _PREDRAWN).tolist()

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from math import factorial
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -26,6 +27,7 @@ _BLOCK = 1 << 16
 _GUIDE = 1 << 16
 _MARGIN = 2.0**-40
 _ALL = (1 << 64) - 1
+_TAYLOR = [(-1) ** n / factorial(n) for n in range(16, -1, -1)]
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.intp]
@@ -45,6 +47,8 @@ class Decay(Protocol):
     def reach(self) -> int:
         """The whole part of the scale."""
         ...
+
+    def __hash__(self) -> int: ...
 
 
 @final
@@ -80,6 +84,7 @@ class Ladder:
         return None if i == len(self.low) or (i and uniform.seen < self.high[i - 1]) else i
 
 
+@lru_cache(maxsize=4)
 def decays(law: Decay, width: int, bits: int) -> tuple[list[int], list[int]]:
     """Bounds of exp(-q(width h)), h = 0, 1, 2, ..., as integers over 2**bits, until they fall below 2**(8 - bits).
 
@@ -148,20 +153,37 @@ def brim(law: Decay, width: int, bits: int) -> Ladder:
 
 @final
 class Thresholds:
-    """A ladder as sorted 64-bit words: fast to search, and honest about the few words that do not decide."""
+    """A ladder as sorted 64-bit words: fast to search, and honest about the few words that do not decide.
+
+    For each value of a word's first 16 bits, `least` thresholds lie below all words that begin so. Where no other threshold
+    touches them the outcome is `decided`; mostly there is one; where there are more it is `crowded`.
+    """
 
     def __init__(self, steps: Ladder) -> None:
         self.ladder = steps
         cut = steps.bits - 64
-        self.first = np.array([low >> cut for low in steps.low], dtype=np.uint64)
-        self.last = np.array([min(max(0, -(-high >> cut) - 1), _ALL) for high in steps.high], dtype=np.uint64)
+        self.size = len(steps.low)
+        first = np.array([low >> cut for low in steps.low], dtype=np.uint64)
+        last = np.array([min(max(0, -(-high >> cut) - 1), _ALL) for high in steps.high], dtype=np.uint64)
+        start = np.arange(_GUIDE, dtype=np.uint64) << np.uint64(48)
+        end = start | np.uint64((1 << 48) - 1)
+        least = np.searchsorted(last, start, side="left")
+        between = np.searchsorted(first, end, side="right") - least
+        self.first, self.last = np.append(first, np.uint64(_ALL)), np.append(last, np.uint64(_ALL))
+        self.least = least.astype(np.int32)
+        self.decided = (between == 0) & (least < self.size)
+        self.crowded = between > 1
 
     def find(self, words: Words) -> tuple[Integers, Places]:
         """The outcome of each word, and the places of those that stay open."""
-        outcome = np.searchsorted(self.first, words, side="right")
+        heads = (words >> np.uint64(48)).astype(np.intp)
+        outcome = self.least[heads].astype(np.int64)
+        outcome += self.first[outcome] <= words
+        many = np.flatnonzero(self.crowded[heads])
+        outcome[many] = np.searchsorted(self.first[: self.size], words[many], side="right")
         touching = self.last[outcome - 1] >= words
         touching &= outcome > 0
-        touching |= outcome == self.first.size
+        touching |= outcome >= self.size
         return outcome, np.flatnonzero(touching)
 
 
@@ -205,13 +227,9 @@ class Table:
         return np.where(index & 1, -((index + 1) >> 1), index >> 1)
 
     def _guide(self) -> tuple[NDArray[Any], int]:
-        start = np.arange(_GUIDE, dtype=np.uint64) << np.uint64(48)
-        end = start | np.uint64((1 << 48) - 1)
-        least = np.searchsorted(self.sure.last, start, side="left")
-        most = np.searchsorted(self.sure.first, end, side="right")
-        decided = (least == most) & (least < self.values.size)
+        least, decided = self.sure.least, self.sure.decided
         if self.width > 1:
-            decided &= least > 0
+            decided = decided & (least > 0)
         values = self.values[np.where(decided, least, 0)]
         largest = int(np.abs(values).max()) + self.width
         kind = next(k for k in (np.int16, np.int32, np.int64) if largest < np.iinfo(k).max)
@@ -227,50 +245,57 @@ class Table:
     def heights(self) -> NDArray[np.float64]:
         """E_h in units of 2**-64, to a relative 2**-52."""
         lows, _ = decays(self.law, self.width, TABLE_BITS + _GUARD)
-        return np.array([float(Fraction(low, 1 << (TABLE_BITS + _GUARD - 64))) for low in lows])
+        return np.array([low / (1 << (TABLE_BITS + _GUARD - 64)) for low in lows])
 
     # ── drawing ──────────────────────────────────────────────────────────────
 
     def fill(self, out: Integers, source: Source) -> None:
         """Overwrite a contiguous array with independent draws."""
-        rejected = [self._block(out[start : start + _BLOCK], source) + start for start in range(0, out.size, _BLOCK)]
-        again = np.concatenate(rejected) if rejected else np.empty(0, dtype=np.intp)
+        size = min(out.size, _BLOCK)
+        digits = np.empty((size + 3) // 4, dtype=np.uint64)
+        found = np.empty(size, dtype=self.guide.dtype)
+        lane = lane_of(self.shift)
+        position = np.empty(-(-size * lane.itemsize // 8), dtype=np.uint64)
+        places, heads = [], []
+        for start in range(0, out.size, _BLOCK):
+            block = out[start : start + _BLOCK]
+            count = block.size
+            source.fill(digits)
+            head = digits.view(np.uint16)[:count]
+            looked_up = self.guide.take(head, out=found[:count], mode="clip")
+            opened = np.flatnonzero(looked_up == self.open)
+            if self.width == 1:
+                block[:] = looked_up
+            else:
+                source.fill(position)
+                tail = position.view(lane)[:count]
+                tail &= lane.type(self.width - 1)
+                np.bitwise_xor(looked_up, tail, out=block, casting="unsafe")
+            places.append(opened + start)
+            heads.append(head[opened])
+        if places:
+            self._refine(out, np.concatenate(places), np.concatenate(heads), source)
+
+    def _refine(self, out: Integers, places: Places, heads: NDArray[np.uint16], source: Source) -> None:
+        """Settle the draws that 16 bits left open; where there are columns, `out` still holds their positions."""
+        words = source.words(places.size) >> np.uint64(16) | heads.astype(np.uint64) << np.uint64(48)
+        outcome, undecided = self.sure.find(words)
+        for place in undecided:
+            outcome[place] = self._settle(words[place], source)
+        if self.width == 1:
+            out[places] = self._value_of(outcome)
+            return
+        position = out[places] ^ self.open
+        out[places] = self._value_of(outcome) ^ position
+        unsure = outcome == 0
+        places = places[unsure]
+        value, accepted = self._caps(position[unsure], source)
+        out[places] = value
+        again = places[~accepted]
         if again.size:
             fresh = np.empty(again.size, dtype=np.int64)
             self.fill(fresh, source)
             out[again] = fresh
-
-    def _block(self, out: Integers, source: Source) -> Places:
-        """Draw one block; the places that were rejected are returned, and hold nothing yet."""
-        digits = source.words((out.size + 3) // 4).view(np.uint16)[: out.size]
-        found = self.guide.take(digits, mode="clip")
-        opened = np.flatnonzero(found == self.open)
-        out[:] = found
-        position = self._positions(out.size, source)
-        if position is not None:
-            out ^= position
-        if not opened.size:
-            return opened
-        words = source.words(opened.size) >> np.uint64(16) | digits[opened].astype(np.uint64) << np.uint64(48)
-        outcome, undecided = self.sure.find(words)
-        for place in undecided:
-            outcome[place] = self._settle(self.sure, words[place], source)
-        if position is None:
-            out[opened] = self._value_of(outcome)
-            return np.empty(0, dtype=np.intp)
-        out[opened] = self._value_of(outcome) ^ position[opened]
-        unsure: Places = opened[outcome == 0]
-        if not unsure.size:
-            return unsure
-        value, accepted = self._caps(position[unsure], source)
-        out[unsure] = value
-        rejected: Places = unsure[~accepted]
-        return rejected
-
-    def _positions(self, count: int, source: Source) -> Integers | None:
-        if self.width == 1:
-            return None
-        return lanes(self.shift, count, source).astype(np.int64)
 
     def _value_of(self, outcome: Integers) -> Integers:
         """The value of each outcome; those past the table's end are spelt out."""
@@ -289,17 +314,16 @@ class Table:
         near = _saturated((index >> 1) << self.shift)
         return ~near if index & 1 else near
 
-    def _settle(self, thresholds: Thresholds, word: np.uint64, source: Source) -> int:
+    def _settle(self, word: np.uint64, source: Source) -> int:
         """The outcome of a word that 64 bits do not decide."""
         uniform = Uniform(int(word), 64)
-        steps = thresholds.ladder
-        build = ladder if thresholds is self.sure else brim
+        steps = self.sure.ladder
         while True:
             uniform = uniform.reveal(steps.bits, source)
             found = steps.find(uniform)
             if found is not None:
                 return found
-            steps = build(self.law, self.width, 2 * steps.bits)
+            steps = ladder(self.law, self.width, 2 * steps.bits)
 
     def _caps(self, position: Integers, source: Source) -> tuple[Integers, NDArray[np.bool_]]:
         """Draws from the caps: the value proposed at each position, and whether it is accepted."""
@@ -348,12 +372,9 @@ class Table:
             uniform = uniform.reveal(bits, source)
 
 
-def lanes(width: int, count: int, source: Source) -> NDArray[Any]:
-    """`count` uniform integers of `width` bits, in the narrowest lanes of the source's words that hold them."""
-    kind = next(k for k in (np.uint16, np.uint32, np.uint64) if width <= np.iinfo(k).bits)
-    size = np.dtype(kind).itemsize
-    result: NDArray[Any] = source.words((count * size + 7) // 8).view(kind)[:count]
-    return result & kind((1 << width) - 1)
+def lane_of(width: int) -> np.dtype[Any]:
+    """The narrowest integers that hold `width` < 64 bits."""
+    return np.dtype(next(k for k in (np.uint8, np.uint16, np.uint32, np.int64) if width <= np.iinfo(k).bits))
 
 
 def _saturated(value: int) -> int:
@@ -363,18 +384,17 @@ def _saturated(value: int) -> int:
 def _exp_minus(t: NDArray[np.float64]) -> NDArray[np.float64]:
     """exp(-t) for 0 <= t <= 1, within a relative 2**-42.
 
-    Proof: a Taylor polynomial of degree 16 leaves at most e/17! < 2**-46; evaluating it needs only that +, - and * are
-    rounded to nearest (IEEE 754), 32 operations on numbers below 3: less than 2**-46 in all.
+    Proof: the Taylor polynomial of degree 16 leaves at most 1/17! < 2**-48, and exp(-t) > 2**-2. Evaluating it needs only
+    that + and * are rounded to nearest (IEEE 754): 32 operations and 17 rounded coefficients on numbers below 3.
     """
-    result = np.ones_like(t)
-    for n in range(16, 0, -1):
+    result = np.full_like(t, _TAYLOR[0])
+    for coefficient in _TAYLOR[1:]:
         result *= t
-        result /= -n
-        result += 1
+        result += coefficient
     return result
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def table(law: Decay) -> Table:
     """The table of a law, built once."""
     return Table(law)
