@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from statistics import NormalDist
 from typing import final
 
 from sfumato.core.exact import Number, probability
@@ -94,11 +93,12 @@ class DiscreteGaussian(Law):
         if miss == 1:
             return 0
         bits = 64 + miss.denominator.bit_length()
-        low, high = -1, self._guess(miss)
+        high, step = self._guess(miss), 1
+        low = -1
         while not self._covers(high, miss, bits):
-            low, high = high, 2 * high + 1
+            low, high, step = high, high + step, 2 * step
         step = 1
-        while low < high - step and self._covers(high - step, miss, bits):
+        while high - step > low and self._covers(high - step, miss, bits):
             high, step = high - step, 2 * step
         low = max(low, high - step)
         while high - low > 1:
@@ -121,11 +121,14 @@ class DiscreteGaussian(Law):
         return False
 
     def _guess(self, miss: Fraction) -> int:
-        """Somewhere near: where to start looking, nothing more."""
-        tail = max(float(miss), 1e-300) / 2
-        root = math.isqrt(int(self.variance) << 64)
-        quantile = -NormalDist().inv_cdf(tail) if tail < 0.5 else 0.0
-        return max(0, (root * int(quantile * (1 << 32)) >> 64))
+        """Somewhere near, by floats: where to start looking, nothing more."""
+        wanted = max(float(miss), 1e-300)
+        low, high = 0.0, 38.0
+        for _ in range(52):
+            middle = (low + high) / 2
+            low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) > wanted else (low, middle)
+        sigma = math.isqrt(int(self.variance * (1 << 64)))
+        return (sigma * int(high * (1 << 32)) + (1 << 63)) >> 64
 
 
 @lru_cache(maxsize=256)
