@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.core import BudgetExceeded, SfumatoError
+from sfumato.core import BadPolicy, BudgetExceeded, SfumatoError
 from sfumato.core.errors import NotSupported
 
 
@@ -22,3 +22,9 @@ def test_a_budget_error_carries_cost_and_left() -> None:
     error = BudgetExceeded("too dear", hint="ask for less", cost="1", left="0.5")
     assert (error.cost, error.left) == ("1", "0.5")
     assert isinstance(error, SfumatoError)
+
+
+def test_a_policy_error_points_into_its_text() -> None:
+    error = BadPolicy("epsilon is missing", hint="write epsilon = 1.0", code="SF017", line=3, column=1)
+    assert str(error) == "line 3, column 1: SF017 epsilon is missing -> write epsilon = 1.0"
+    assert str(BadPolicy("no place", hint="none")) == "no place -> none"

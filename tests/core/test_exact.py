@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core import BadInput
-from sfumato.core.exact import down, fraction, positive, probability, sqrt_up, up
+from sfumato.core.exact import decimal_text, down, fraction, positive, probability, sqrt_up, up
 
 
 @pytest.mark.parametrize("spelling", [0.1, "0.1", Decimal("0.1"), Fraction(1, 10), "1/10", "1e-1"])
@@ -64,3 +64,39 @@ def test_square_root_rounds_up_a_little(value: Fraction) -> None:
 def test_exact_square_roots_stay_exact() -> None:
     assert sqrt_up(Fraction(9, 4)) == Fraction(3, 2)
     assert sqrt_up(Fraction(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("1/10", "0.1"),
+        ("0", "0"),
+        ("3", "3"),
+        ("50000", "50000"),
+        ("-2.5", "-2.5"),
+        ("1e-6", "1e-6"),
+        ("2.5e-7", "2.5e-7"),
+        ("0.0001", "0.0001"),
+        ("0.99999999", "0.99999999"),
+    ],
+)
+def test_a_short_decimal_is_written_whole(value: str, text: str) -> None:
+    assert decimal_text(Fraction(value)) == text == decimal_text(Fraction(value), rounding="down")
+
+
+def test_a_long_number_is_rounded_the_way_that_is_asked() -> None:
+    third = Fraction(1, 3)
+    assert (decimal_text(third), decimal_text(third, rounding="down")) == ("0.333334", "0.333333")
+
+
+@given(st.fractions())
+def test_a_written_number_errs_on_the_side_that_is_asked(value: Fraction) -> None:
+    above, below = Fraction(decimal_text(value)), Fraction(decimal_text(value, rounding="down"))
+    assert below <= value <= above
+    assert above - below <= abs(value) / 10**5
+
+
+@given(st.integers(-(10**12) + 1, 10**12 - 1), st.integers(-20, 20))
+def test_twelve_digits_are_never_rounded(digits: int, exponent: int) -> None:
+    value = Fraction(digits) * Fraction(10) ** exponent
+    assert Fraction(decimal_text(value)) == value

@@ -21,7 +21,7 @@ from sfumato.curator.home import Home
 from sfumato.curator.ledger.ledger import Committed, Ledger, Reserved
 from sfumato.curator.ledger.records import Caps, Charge
 from sfumato.curator.ledger.sqlite import SqliteStore
-from sfumato.testing.ledger import caps, check_ledger, check_rectangle
+from sfumato.testing.ledger import caps, check_ledger, check_promise, check_rectangle
 
 TENTH = Charge(Fraction(1, 10))
 spawn = multiprocessing.get_context("spawn")
@@ -42,6 +42,10 @@ def test_contract(tmp_path: Path) -> None:
 
 def test_amount_and_failure_are_not_traded(tmp_path: Path) -> None:
     check_rectangle(lambda limits: make(tmp_path / "rectangle.ledger", limits))
+
+
+def test_what_the_sums_are_about_does_not_change_in_silence(tmp_path: Path) -> None:
+    check_promise(lambda limits: make(tmp_path / "promise.ledger", limits))
 
 
 def test_what_is_written_is_there_for_the_next_process(tmp_path: Path) -> None:

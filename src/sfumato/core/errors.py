@@ -72,6 +72,10 @@ class BadPolicy(SfumatoError):
         self.line = line
         self.column = column
 
+    def __str__(self) -> str:
+        place = "" if self.line is None else f"line {self.line}, column {self.column or 1}: "
+        return place + super().__str__()
+
 
 @final
 class LedgerDamaged(SfumatoError):

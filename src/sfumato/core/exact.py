@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from typing import Literal
 
 from sfumato.core.errors import BadInput
 
@@ -85,3 +86,41 @@ def sqrt_up(value: Fraction, *, bits: int = 64) -> Fraction:
     floor = math.isqrt(scaled // value.denominator)
     exact = floor * floor * value.denominator == scaled
     return Fraction(floor if exact else floor + 1, 1 << shift)
+
+
+_SHORT, _ROUNDED = 12, 6
+"""Significant digits: a decimal of at most _SHORT is written whole, anything else is rounded to _ROUNDED."""
+
+
+def decimal_text(value: Fraction, *, rounding: Literal["up", "down"] = "up") -> str:
+    """`value` as people write it: 0.1, 2, 1e-6. What is no short decimal is rounded: a cost up, what is left down."""
+    if value == 0:
+        return "0"
+    exponent = _exponent(abs(value))
+    digits = abs(value) * Fraction(10) ** (_SHORT - 1 - exponent)
+    step = 10 ** (_SHORT - _ROUNDED)
+    if value.denominator == 1 and exponent < _SHORT + 3:
+        return str(value.numerator)
+    if digits.denominator == 1:
+        whole = digits.numerator
+    elif (rounding == "up") == (value > 0):
+        whole = math.ceil(digits / step) * step
+    else:
+        whole = math.floor(digits / step) * step
+    return _spelled(whole if value > 0 else -whole, exponent - _SHORT + 1)
+
+
+def _exponent(value: Fraction) -> int:
+    """The e for which 10**e <= value < 10**(e + 1)."""
+    e = len(str(value.numerator)) - len(str(value.denominator))
+    return e if Fraction(10) ** e <= value else e - 1
+
+
+def _spelled(whole: int, exponent: int) -> str:
+    number = (Decimal(whole).scaleb(exponent)).normalize()
+    leading = number.adjusted()
+    if -5 < leading < _SHORT + 3:
+        return format(number, "f")
+    sign, figures, _ = number.as_tuple()
+    rest = "".join(map(str, figures[1:]))
+    return f"{'-' if sign else ''}{figures[0]}{'.' + rest if rest else ''}e{leading}"

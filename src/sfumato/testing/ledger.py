@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from sfumato.core.errors import BadPolicy, BudgetExceeded, NotAllowed, SfumatoError
@@ -10,10 +10,18 @@ from sfumato.curator.ledger.ledger import Committed, Ledger, Reserved
 from sfumato.curator.ledger.records import Caps, Charge
 
 
-def caps(total: str, analyst: str | None = None, *, accountant: str = "pure", failure: str = "0") -> Caps:
+def caps(
+    total: str,
+    analyst: str | None = None,
+    *,
+    accountant: str = "pure",
+    failure: str = "0",
+    about: Mapping[str, str] | None = None,
+) -> Caps:
     """A cap on the total, and one for each analyst."""
     cap = Charge(Fraction(total), Fraction(failure))
-    return Caps(accountant, cap, {"default": Charge(Fraction(analyst), Fraction(failure))} if analyst else {})
+    analysts = {"default": Charge(Fraction(analyst), Fraction(failure))} if analyst else {}
+    return Caps(accountant, cap, analysts, about or {})
 
 
 def check_ledger(make: Callable[[Caps], Ledger]) -> None:
@@ -80,6 +88,23 @@ def check_rectangle(make: Callable[[Caps], Ledger]) -> None:
     )
     ledger.reserve("q", analyst="ana", charge=Charge(Fraction(1), Fraction(1, 10**6)), what={})
     _refused(lambda: ledger.reserve("r", analyst="ana", charge=Charge(Fraction(1, 10**9)), what={}), BudgetExceeded)
+
+
+def check_promise(make: Callable[[Caps], Ledger]) -> None:
+    """What the sums are about does not change in silence, and neighbours never once something was spent."""
+    people = {"unit": "person", "neighbours": "add-remove", "table people": "person_id"}
+    ledger = make(caps("1", about=people))
+    rows = people | {"table people": "row_number"}
+    _refused(lambda: ledger.accept(caps("1", about=rows), policy="rows", reason=None), BadPolicy)
+    assert ledger.accept(caps("1", about={"unit": "person"}), policy="fewer tables", reason=None)
+    _refused(lambda: ledger.accept(caps("1", about=rows), policy="rows", reason=None), BadPolicy)
+    assert ledger.accept(caps("1", about=people | {"table stays": "patient_id"}), policy="more tables", reason=None)
+    assert ledger.accept(caps("1", about=people | {"neighbours": "replace"}), policy="replace", reason="agreed")
+    ledger.reserve("q", analyst="ana", charge=Charge(Fraction(1, 10)), what={})
+    _refused(lambda: ledger.accept(caps("1", about=people), policy="back", reason="agreed"), BadPolicy)
+    assert ledger.accept(
+        caps("1", about=rows | {"neighbours": "replace"}), policy="rows", reason="the old column was wrong"
+    )
 
 
 def _refused(call: Callable[[], object], kind: type[SfumatoError]) -> None:

@@ -6,11 +6,12 @@ import datetime
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 from sfumato.core.canonical import canonical
 from sfumato.core.errors import BadPolicy, BudgetExceeded, LedgerDamaged, NotAllowed
+from sfumato.core.exact import decimal_text
 from sfumato.curator.home import Home
 from sfumato.curator.ledger.records import GENESIS, NOTHING, Caps, Charge, Head, Kind, Record, Totals, body_of
 from sfumato.curator.ledger.seen import Seen
@@ -162,18 +163,20 @@ class Ledger:
         """Bring a changed policy into the books; True when something was written. Raising a cap needs a reason."""
         with self._writing() as (transaction, head):
             before = head.totals
+            caps = replace(caps, about={**before.caps.about, **caps.about})
             if before.policy == policy and before.caps == caps:
                 return False
-            if caps.raises(before.caps) and reason is None:
+            self._refuse_mixing(before, caps)
+            if reason is None and caps.raises(before.caps):
                 raise BadPolicy(
                     "this policy lets more be spent than the ledger was told, and people were protected by the old cap",
                     hint='`sfumato policy accept --reason "..."` writes the change and its reason into the ledger',
                     code="SF017",
                 )
-            if caps.accountant != before.caps.accountant and before.spent != Charge():
+            if reason is None and caps.about_others(before.caps):
                 raise BadPolicy(
-                    "the accountant cannot change once something was spent: the two do not add up",
-                    hint="keep the accountant that the ledger began with",
+                    "this policy protects others, or otherwise, than what the ledger's sums are about",
+                    hint='`sfumato policy accept --reason "..."` writes the change and its reason into the ledger',
                     code="SF017",
                 )
             body = {"at": _now(), "caps": caps.to_json(), "policy": policy, "reason": reason or ""}
@@ -267,6 +270,19 @@ class Ledger:
     def _about(self, transaction: Transaction, key: str) -> list[Record]:
         return [_record(row) for row in transaction.rows_about(key)]
 
+    def _refuse_mixing(self, before: Totals, caps: Caps) -> None:
+        """Amounts of two accountants, or about two kinds of neighbours, have no sum."""
+        for name, one, other in (
+            ("accountant", before.caps.accountant, caps.accountant),
+            ("neighbours", before.caps.about.get("neighbours"), caps.about.get("neighbours")),
+        ):
+            if one != other and before.spent != Charge():
+                raise BadPolicy(
+                    f"the {name} cannot change once something was spent: what was spent and what is asked do not add up",
+                    hint=f"keep the {name} that the ledger began with",
+                    code="SF017",
+                )
+
     def _refuse_frozen(self, totals: Totals, analyst: str) -> None:
         if {EVERYONE, analyst} & set(totals.frozen):
             raise NotAllowed(
@@ -282,11 +298,11 @@ class Ledger:
             if charge != Charge() and not (spent + charge).fits(cap):
                 rest = _rest(cap, spent)
                 raise BudgetExceeded(
-                    f"this costs {_say(charge, totals.caps)}, and {whose} budget has {_say(rest, totals.caps)} left",
+                    f"this costs {_cost(charge, totals.caps)}, and {whose} budget has {_rest_of(rest, totals.caps)} left",
                     hint="ask for less precision, or let the owner raise the cap (`sfumato policy accept --reason`)",
                     code="SF003",
-                    cost=str(charge.amount),
-                    left=str(rest.amount),
+                    cost=decimal_text(charge.amount),
+                    left=decimal_text(rest.amount, rounding="down"),
                 )
 
 
@@ -366,10 +382,14 @@ def _least(one: Charge, other: Charge) -> Charge:
     return Charge(min(one.amount, other.amount), min(one.failure, other.failure))
 
 
-def _say(charge: Charge, caps: Caps) -> str:
-    name = "epsilon" if caps.accountant == "pure" else "rho"
-    failure = f" and delta {float(charge.failure):.2g}" if charge.failure else ""
-    return f"{name} {float(charge.amount):.6g}{failure}"
+def _cost(charge: Charge, caps: Caps) -> str:
+    failure = f" and delta {decimal_text(charge.failure)}" if charge.failure else ""
+    return f"{caps.unit} {decimal_text(charge.amount)}{failure}"
+
+
+def _rest_of(rest: Charge, caps: Caps) -> str:
+    failure = f" and delta {decimal_text(rest.failure, rounding='down')}" if rest.failure else ""
+    return f"{caps.unit} {decimal_text(rest.amount, rounding='down')}{failure}"
 
 
 def _now() -> str:

@@ -58,6 +58,13 @@ class Caps:
     total: Charge
     analysts: Mapping[str, Charge] = field(default_factory=dict)
     """By name; "default" speaks for everyone else."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    """Whom the amounts protect: the unit, what neighbours are, and the column of each table that says whose a row is."""
+
+    @property
+    def unit(self) -> str:
+        """What the amounts are counted in."""
+        return "epsilon" if self.accountant == "pure" else "rho"
 
     def of(self, analyst: str) -> Charge:
         return self.analysts.get(analyst) or self.analysts.get("default") or self.total
@@ -71,8 +78,13 @@ class Caps:
             or any(not self.of(name).fits(before.of(name)) for name in names)
         )
 
+    def about_others(self, before: Caps) -> bool:
+        """Whether what `before` was about means something else here. A table that is new or gone changes nothing."""
+        return any(self.about.get(key, meaning) != meaning for key, meaning in before.about.items())
+
     def to_json(self) -> dict[str, Any]:
         return {
+            "about": dict(self.about),
             "accountant": self.accountant,
             "total": self.total.to_json(),
             "analysts": {name: cap.to_json() for name, cap in self.analysts.items()},
@@ -81,7 +93,7 @@ class Caps:
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
         analysts = {name: Charge.from_json(cap) for name, cap in body["analysts"].items()}
-        return cls(body["accountant"], Charge.from_json(body["total"]), analysts)
+        return cls(body["accountant"], Charge.from_json(body["total"]), analysts, dict(body["about"]))
 
 
 @final
