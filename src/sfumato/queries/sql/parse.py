@@ -1,0 +1,521 @@
+"""SQL text as a plan: one aggregated SELECT over one table, row-level CTEs and subqueries in between.
+
+Every argument of every node is either understood or refused with its place. HAVING, ORDER BY and LIMIT work on the
+released answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+from sqlglot import exp
+
+from sfumato.core import Bug, NotSupported
+from sfumato.queries.expression import Expression, Field, Literal, Measure, MeasureKind, fields, measures
+from sfumato.queries.infer import Type, scope_of
+from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Released, Rows, Scan, Select, Sort
+from sfumato.queries.rewrites.order import spelled
+from sfumato.queries.rewrites.read import normalised
+from sfumato.queries.rewrites.tally import integers
+from sfumato.queries.schema import Schema, Table
+from sfumato.queries.sql.scalar import Scalar, Typed, apply
+from sfumato.queries.sql.text import Text
+
+AGGREGATES: dict[type[exp.Expr], MeasureKind] = {
+    exp.Sum: "sum",
+    exp.Avg: "mean",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+    exp.Stddev: "std_samp",
+    exp.StddevSamp: "std_samp",
+    exp.StddevPop: "std_pop",
+}
+"""VARIANCE and STDDEV are those of a sample (n - 1), as in PostgreSQL, DuckDB and Spark."""
+
+
+def parse(sql: str, schema: Schema) -> Released:
+    """The plan of a question; NotSupported, with the place in the text, where it has no private answer."""
+    text = Text(sql)
+    try:
+        tree = text.tree()
+        return _Question(text, schema).question(tree, {})
+    except RecursionError:
+        raise text.refuse(None, "the question is nested too deeply", hint="ask for less at a time") from None
+
+
+def parse_row_expression(sql: str, columns: Mapping[str, Typed], parameters: tuple[object, ...] = ()) -> Typed:
+    """One row-level expression, as frames take them; each `?` stands for a parameter in turn."""
+    text = Text(f"SELECT {sql}")
+    try:
+        tree = text.tree()
+        text.only(tree, "expressions")
+        if len(tree.expressions) != 1:
+            raise text.refuse(None, "one expression is needed here", hint="give one expression at a time")
+        return _Question(text, None, parameters).scalar(columns).read(tree.expressions[0])
+    except RecursionError:
+        raise text.refuse(None, "the expression is nested too deeply", hint="ask for less at a time") from None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Rows under a name, and what each of their visible columns is in terms of the table's own."""
+
+    rows: Rows
+    columns: Mapping[str, Typed]
+    table: Table
+
+
+def relation_of(table: Table) -> Relation:
+    """A table as it is, with the columns that the policy names, and the unit to be counted."""
+    columns = {name: Typed(Field(name), kind) for name, kind in scope_of(table).items()}
+    return Relation(Scan(table.name), columns, table)
+
+
+Named = Mapping[str, Relation]
+
+
+@final
+class _Question:
+    """The reading of one text."""
+
+    def __init__(self, text: Text, schema: Schema | None, parameters: tuple[object, ...] = ()) -> None:
+        self.text = text
+        self.schema = schema
+        self.parameters = list(parameters)
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def named(self, tree: exp.Expr, outer: Named) -> Named:
+        """The relations that WITH names, on top of those outside."""
+        found = dict(outer)
+        clause = tree.args.get("with_")
+        if clause is None:
+            return found
+        self.text.only(clause, "expressions")
+        for cte in clause.expressions:
+            self.text.only(cte, "this", "alias")
+            found[self._alias(cte)] = self.rows(cte.this, found)
+        return found
+
+    def _alias(self, node: exp.Expr) -> str:
+        alias = node.args.get("alias")
+        if alias is None:
+            return ""
+        self.text.only(alias, "this")
+        return str(alias.name).casefold()
+
+    def source(self, tree: exp.Expr, named: Named) -> tuple[Relation, str]:
+        """What FROM names, and under which name."""
+        clause = tree.args.get("from_")
+        if clause is None:
+            raise self.text.refuse(tree, "a question needs FROM and a table", hint="write SELECT ... FROM table")
+        self.text.only(clause, "this")
+        node = clause.this
+        match node:
+            case exp.Table():
+                self.text.only(node, "this", "alias")
+                if not isinstance(node.this, exp.Identifier):
+                    raise self.text.refuse(node, "a table is needed here", hint="name a table of the policy")
+                return self._table(node.this, named), self._alias(node) or node.name.casefold()
+            case exp.Subquery():
+                self.text.only(node, "this", "alias")
+                return self.rows(node.this, named), self._alias(node)
+            case _:
+                raise self.text.refuse(node, "a table or a subquery is needed here", hint="name one table")
+
+    def _table(self, node: exp.Identifier, named: Named) -> Relation:
+        name = node.name
+        if name.casefold() in named:
+            return named[name.casefold()]
+        assert self.schema is not None
+        found = next((t for t in self.schema.tables if t.name.casefold() == name.casefold()), None)
+        if found is None:
+            raise self.text.refuse(
+                node, "this table is not in the policy", hint="see `sfumato tables` for those there are", code="SF022"
+            )
+        if found.public:
+            raise self.text.refuse(node, "this table is public: it needs no curator", hint="read it directly")
+        return relation_of(found)
+
+    def rows(self, tree: exp.Expr, outer: Named) -> Relation:
+        """A row-level SELECT: columns computed and rows filtered, one row out for each row left."""
+        while isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
+            self.text.only(tree, "this")
+            tree = tree.this
+        if not isinstance(tree, exp.Select):
+            raise self.text.refuse(tree, "only SELECT is understood here", hint="write SELECT ... FROM table")
+        self.text.only(tree, "expressions", "from_", "where", "with_")
+        below, name = self.source(tree, self.named(tree, outer))
+        scalar = self.scalar(below.columns, name)
+        columns: dict[str, Typed] = {}
+        for node in tree.expressions:
+            if isinstance(node, exp.Star):
+                self.text.only(node)
+                columns.update(below.columns)
+                continue
+            alias, inner = self._named(node)
+            column = scalar.read(inner)
+            if not alias:
+                raise self.text.refuse(node, "a computed column needs a name", hint="write expression AS name")
+            columns[alias] = column
+        return replace(self.filtered(below, tree, scalar), columns=columns)
+
+    def _named(self, node: exp.Expr) -> tuple[str, exp.Expr]:
+        if isinstance(node, exp.Alias):
+            self.text.only(node, "this", "alias")
+            return str(node.alias), node.this
+        return (str(node.name) if isinstance(node, exp.Column) else ""), node
+
+    def filtered(self, below: Relation, tree: exp.Expr, scalar: Scalar) -> Relation:
+        where = tree.args.get("where")
+        if where is None:
+            return below
+        self.text.only(where, "this")
+        condition = self._truth(scalar, where.this)
+        return replace(below, rows=Filter(below.rows, (condition.expression,)))
+
+    def _truth(self, scalar: Scalar, node: exp.Expr) -> Typed:
+        condition = scalar.read(node)
+        if condition.type.kind not in {"boolean", "null"}:
+            raise self.text.refuse(node, "a condition is needed here", hint="compare it with something")
+        return condition
+
+    def scalar(self, columns: Mapping[str, Typed], name: str = "") -> Scalar:
+        """Reads row-level expressions over these columns."""
+
+        def leaf(node: exp.Expr) -> Typed | None:
+            if isinstance(node, exp.Column):
+                return self.column(node, columns, name)
+            if isinstance(node, exp.Placeholder):
+                return self._parameter(node)
+            if isinstance(node, exp.AggFunc | exp.Filter):
+                raise self.text.refuse(node, "an aggregate cannot stand here", hint="aggregate in the outer SELECT")
+            return None
+
+        return Scalar(self.text, leaf)
+
+    def column(self, node: exp.Column, columns: Mapping[str, Typed], name: str) -> Typed:
+        if isinstance(node.this, exp.Star):
+            raise self._rows_belong_to_people(node)
+        self.text.only(node, "this", "table")
+        if node.table and node.table.casefold() != name:
+            raise self.text.refuse(node, "this table is not the one in FROM", hint="use its name or its alias")
+        found = _lookup(columns, node.name)
+        if found is None:
+            raise self.text.refuse(
+                node,
+                "this column is not declared in the policy: hidden, or not there at all",
+                hint="see `sfumato tables` for what can be asked",
+                code="SF022",
+            )
+        return found
+
+    def _parameter(self, node: exp.Placeholder) -> Typed:
+        self.text.only(node)
+        if not self.parameters:
+            raise self.text.refuse(node, "a parameter has no value", hint="give one value for every ?")
+        return literal(self.parameters.pop(0))
+
+    def _rows_belong_to_people(self, node: exp.Expr) -> NotSupported:
+        return self.text.refuse(
+            node,
+            "this would show rows, which belong to people: no budget pays for them",
+            hint="count or average them, and name the column in GROUP BY",
+            code="SF001",
+        )
+
+    # -- the aggregated question ---------------------------------------------------------------------------------------
+
+    def question(self, tree: exp.Expr, outer: Named) -> Released:
+        clauses = ("expressions", "from_", "where", "with_", "group", "having", "order", "limit", "offset")
+        self.text.only(tree, *clauses)
+        below, name = self.source(tree, self.named(tree, outer))
+        below = self.filtered(below, tree, self.scalar(below.columns, name))
+        for node in tree.expressions:
+            if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+                raise self._rows_belong_to_people(node)
+        outputs = [(*self._named(node), node) for node in tree.expressions]
+        grouping = _Grouping(self, below, name, [(alias, inner) for alias, inner, _ in outputs])
+        grouping.group(tree.args.get("group"))
+        chosen = [(alias or _default_name(inner), grouping.released(inner)) for alias, inner, _ in outputs]
+        if not any(measures(each.expression) for _, each in chosen):
+            raise self._rows_belong_to_people(tree)
+        columns = tuple(zip(_distinct([alias for alias, _ in chosen]), (e.expression for _, e in chosen), strict=True))
+        aliases = dict(chosen)
+        having = self._having(tree, grouping, aliases)
+        orders = self._orders(tree, grouping, aliases, [each for _, each in chosen])
+        count, offset = self._limits(tree)
+        used = {m for _, each in columns for m in measures(each)}
+        used |= measures(having) if having is not None else frozenset()
+        used |= {m for order in orders for m in measures(order.by)}
+        plan: Released = Aggregate(below.rows, tuple(grouping.keys), tuple(used))
+        if having is not None:
+            plan = Having(plan, having)
+        if orders:
+            plan = Sort(plan, orders)
+        if count is not None or offset:
+            plan = Limit(plan, count, offset)
+        return _in_order(Select(plan, columns), self.schema)
+
+    def _having(self, tree: exp.Expr, grouping: _Grouping, aliases: Mapping[str, Typed]) -> Expression | None:
+        clause = tree.args.get("having")
+        if clause is None:
+            return None
+        self.text.only(clause, "this")
+        condition = grouping.released(clause.this, aliases)
+        if condition.type.kind not in {"boolean", "null"}:
+            raise self.text.refuse(clause.this, "a condition is needed here", hint="compare it with something")
+        return condition.expression
+
+    def _orders(
+        self, tree: exp.Expr, grouping: _Grouping, aliases: Mapping[str, Typed], chosen: list[Typed]
+    ) -> tuple[Order, ...]:
+        clause = tree.args.get("order")
+        if clause is None:
+            return ()
+        self.text.only(clause, "expressions")
+        orders = []
+        for node in clause.expressions:
+            self.text.only(node, "this", "desc", "nulls_first")
+            by = _ordinal(node.this, chosen) or grouping.released(node.this, aliases)
+            if by is None:
+                raise self.text.refuse(node, "there is no such column to order by", hint="count the columns from 1")
+            orders.append(Order(by.expression, bool(node.args.get("desc")), bool(node.args.get("nulls_first"))))
+        return tuple(orders)
+
+    def _limits(self, tree: exp.Expr) -> tuple[int | None, int]:
+        limits: list[int | None] = []
+        for name, kind in (("limit", exp.Limit), ("offset", exp.Offset)):
+            clause = tree.args.get(name)
+            if clause is None:
+                limits.append(None)
+                continue
+            if not isinstance(clause, kind):
+                raise self.text.refuse(clause, "this way to limit is not understood", hint="write LIMIT 10")
+            self.text.only(clause, "expression")
+            node = clause.expression
+            if not (isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdigit()):
+                raise self.text.refuse(clause, "a limit is a whole number", hint="write LIMIT 10")
+            limits.append(int(str(node.this)[:18]))
+        return limits[0], limits[1] or 0
+
+
+@final
+class _Grouping:
+    """What GROUP BY lists, and expressions over the released groups."""
+
+    def __init__(self, question: _Question, below: Relation, name: str, outputs: list[tuple[str, exp.Expr]]) -> None:
+        self.question = question
+        self.text = question.text
+        self.below = below
+        self.name = name
+        self.outputs = outputs
+        self.keys: list[Expression] = []
+        self.types: dict[Expression, Type] = {}
+        self.rowwise = question.scalar(below.columns, name)
+
+    def group(self, clause: exp.Expr | None) -> None:
+        if clause is None:
+            return
+        self.text.only(clause, "expressions")
+        for node in clause.expressions:
+            key = self.rowwise.read(self._meant(node))
+            expression = spelled(key.expression)
+            if not fields(expression):
+                raise self.text.refuse(node, "a key that reads no column is no key", hint="group by a column")
+            with self.text.placed(node):
+                self._check(Aggregate(self.below.rows, (expression,), ()))
+            if expression not in self.types:
+                self.keys.append(expression)
+                self.types[expression] = _released(key.type)
+
+    def _meant(self, node: exp.Expr) -> exp.Expr:
+        """The expression that a position or an alias in GROUP BY stands for; a column of the rows comes first."""
+        if isinstance(node, exp.Literal) and not node.is_string:
+            position = int(node.this) if str(node.this).isdigit() and len(str(node.this)) < 6 else 0
+            if not 1 <= position <= len(self.outputs):
+                raise self.text.refuse(node, "there is no such column to group by", hint="count the columns from 1")
+            return self.outputs[position - 1][1]
+        if isinstance(node, exp.Column) and not node.table and _lookup(self.below.columns, node.name) is None:
+            named = [inner for alias, inner in self.outputs if alias.casefold() == node.name.casefold()]
+            return named[0] if named and not isinstance(named[0], exp.Column) else node
+        return node
+
+    def _check(self, plan: Aggregate) -> None:
+        """Refuses, here and with its place, what the rewrites would refuse later."""
+        assert self.question.schema is not None
+        integers(normalised(plan, self.question.schema), self.question.schema)
+
+    def released(self, node: exp.Expr, aliases: Mapping[str, Typed] | None = None) -> Typed:
+        """An expression over keys and measures. In HAVING and ORDER BY, names of the SELECT list come first."""
+        names = dict(aliases or {})
+
+        def leaf(inner: exp.Expr) -> Typed | None:
+            if isinstance(inner, exp.Column) and not inner.table:
+                named = _lookup(names, inner.name)
+                if named is not None:
+                    return named
+            if isinstance(inner, exp.AggFunc | exp.Filter):
+                return self.measure(inner)
+            if inner.find(exp.Column) is None or inner.find(exp.AggFunc) is not None:
+                return None
+            return self._key(inner)
+
+        return Scalar(self.text, leaf, released=True).read(node)
+
+    def _key(self, node: exp.Expr) -> Typed | None:
+        """The key that a row-level expression is equal to."""
+        if not isinstance(node, exp.Column):
+            try:
+                read = self.rowwise.read(node)
+            except NotSupported:
+                return None
+        else:
+            read = self.rowwise.read(node)
+        found = self.types.get(spelled(read.expression))
+        if found is not None:
+            return Typed(spelled(read.expression), found)
+        if isinstance(node, exp.Column):
+            raise self.question._rows_belong_to_people(node)
+        return None
+
+    def measure(self, node: exp.Expr) -> Typed:
+        """An aggregate, FILTER (WHERE ...) written into what it aggregates."""
+        condition = None
+        if isinstance(node, exp.Filter):
+            self.text.only(node, "this", "expression")
+            self.text.only(node.expression, "this")
+            condition = self.question._truth(self.rowwise, node.expression.this)
+            node = node.this
+        with self.text.placed(node):
+            measure = self._measure(node, condition)
+            self._check(Aggregate(self.below.rows, (), (measure,)))
+        return Typed(measure, Type("number", nullable=measure.kind not in {"rows", "present", "units"}, released=True))
+
+    def _measure(self, node: exp.Expr, condition: Typed | None) -> Measure:
+        match node:
+            case exp.Count():
+                self.text.only(node, "this", "big_int")
+                return self._count(node.this, condition)
+            case exp.Min() | exp.Max():
+                raise self.text.refuse(
+                    node,
+                    "the smallest and the largest value are one person's",
+                    hint="ask QUANTILE(x, 0.01) or QUANTILE(x, 0.99)",
+                    code="SF011",
+                )
+            case exp.CountIf():
+                self.text.only(node, "this", "big_int")
+                both = self.question._truth(self.rowwise, node.this)
+                return self._present(
+                    self.rowwise.constant(1), both if condition is None else apply("and", both, condition)
+                )
+            case _ if type(node) in AGGREGATES:
+                self.text.only(node, "this")
+                of = self._where(self.rowwise.read(node.this), condition)
+                return Measure(AGGREGATES[type(node)], spelled(of.expression))
+            case _:
+                raise self.text.refuse(
+                    node,
+                    f"{type(node).__name__.upper()} is not on the list of aggregates",
+                    hint="use COUNT, SUM, AVG, VARIANCE or STDDEV",
+                )
+
+    def _count(self, of: exp.Expr, condition: Typed | None) -> Measure:
+        unit = Field(self.below.table.unit or "")
+        if isinstance(of, exp.Star):
+            self.text.only(of)
+            return Measure("rows") if condition is None else self._present(self.rowwise.constant(1), condition)
+        if isinstance(of, exp.Distinct):
+            self.text.only(of, "expressions")
+            only = of.expressions[0] if len(of.expressions) == 1 and condition is None else None
+            if isinstance(only, exp.Column) and self.rowwise.read(only).expression == unit:
+                return Measure("units")
+            raise self.text.refuse(
+                of,
+                "only the protected units can be counted without repeats",
+                hint="write COUNT(DISTINCT ...) of the unit's column, or group by the column",
+            )
+        read = self.rowwise.read(of)
+        if read.expression == unit:
+            return Measure("rows") if condition is None else self._present(self.rowwise.constant(1), condition)
+        return self._present(read, condition)
+
+    def _present(self, of: Typed, condition: Typed | None) -> Measure:
+        expression = spelled(self._where(of, condition).expression)
+        if isinstance(expression, Literal):
+            return Measure("rows") if expression.value is not None else Measure("present", expression)
+        return Measure("present", expression)
+
+    def _where(self, of: Typed, condition: Typed | None) -> Typed:
+        return of if condition is None else apply("case", condition, of, self.rowwise.constant(None))
+
+
+def literal(value: object) -> Typed:
+    """A Python value as a constant."""
+    from datetime import date
+    from decimal import Decimal
+    from fractions import Fraction
+
+    from sfumato.core import BadInput
+    from sfumato.core.exact import fraction
+    from sfumato.queries.expression import plain
+    from sfumato.queries.infer import literal_type
+
+    if value is None or isinstance(value, bool | str) or type(value) is date:
+        return Typed(Literal(value), literal_type(value))
+    if isinstance(value, int | float | Decimal | Fraction):
+        exact = fraction(value, name="a parameter")
+        return Typed(Literal(plain(exact)), literal_type(exact))
+    raise BadInput("a parameter is of a type that no column has", hint="give a number, a text, a date, True or False")
+
+
+def _in_order(plan: Released, schema: Schema | None) -> Released:
+    from sfumato.queries.rewrites.order import in_order
+
+    if schema is None:
+        raise Bug("a question was read without a schema")
+    ordered = in_order(plan, schema)
+    assert isinstance(ordered, Select)
+    return ordered
+
+
+def _lookup(columns: Mapping[str, Typed], name: str) -> Typed | None:
+    """By its exact name, or by the only one that differs in case."""
+    if name in columns:
+        return columns[name]
+    close = [each for each in columns if each.casefold() == name.casefold()]
+    return columns[close[0]] if len(close) == 1 else None
+
+
+def _released(of: Type) -> Type:
+    return Type("number", of.nullable, released=True) if of.kind == "number" else of
+
+
+def _ordinal(node: exp.Expr, chosen: list[Typed]) -> Typed | None:
+    if isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdigit():
+        position = int(str(node.this)[:9])
+        return chosen[position - 1] if 1 <= position <= len(chosen) else None
+    return None
+
+
+def _default_name(node: exp.Expr) -> str:
+    while isinstance(node, exp.Filter | exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Column):
+        return str(node.name)
+    return node.sql_name().lower() if isinstance(node, exp.Func) else "value"
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Every name once: count, count_2, ..."""
+    given: list[str] = []
+    for name in names:
+        candidate, again = name, 2
+        while candidate in given:
+            candidate, again = f"{name}_{again}", again + 1
+        given.append(candidate)
+    return given

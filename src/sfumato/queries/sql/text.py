@@ -1,0 +1,108 @@
+"""The question as it was written: read by sqlglot, with the place of every word for what has to be refused."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import final
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from sfumato.core import NotSupported
+
+DIALECT = "duckdb"
+LONGEST = 100_000
+STATEMENTS = {"SELECT", "WITH", "("}
+
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text of one question."""
+
+    sql: str
+
+    def tree(self) -> exp.Expr:
+        """The one SELECT that it is."""
+        trees = [tree for tree in self._read() if tree is not None]
+        if len(trees) != 1:
+            raise self.refuse(None, "one question is asked at a time, and this is not one", hint="write one SELECT")
+        tree = trees[0]
+        while isinstance(tree, exp.Subquery):
+            self.only(tree, "this")
+            tree = tree.this
+        if not isinstance(tree, exp.Select):
+            raise self.refuse(tree, "only SELECT is understood", hint="write SELECT ... FROM one table")
+        return tree
+
+    def _read(self) -> list[exp.Expr | None]:
+        if len(self.sql) > LONGEST:
+            raise self.refuse(None, "the question is too long", hint="ask for less at a time")
+        if not self.sql.lstrip(" \t\r\n").upper().startswith(("SELECT", "WITH", "(", "--", "/*")):
+            raise self.refuse(None, "only SELECT is understood", hint="write SELECT ... FROM one table")
+        try:
+            return list(sqlglot.parse(self.sql, read=DIALECT))
+        except ParseError as error:
+            where = error.errors[0] if error.errors else {}
+            raise self._at(where.get("line"), where.get("col"), str(where.get("highlight") or "")) from None
+        except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError):
+            raise self._at(None, None, "") from None
+
+    def _at(self, line: int | None, column: int | None, word: str) -> NotSupported:
+        place = f", near line {line}, column {column}: '{_short(word)}'" if line and column else ""
+        return NotSupported(
+            f"this could not be read as SQL{place}", hint="check the spelling and the brackets", code="SF021"
+        )
+
+    def only(self, node: exp.Expr, *handled: str) -> None:
+        """Refuses the node if it holds anything else than what is handled: nothing is ever dropped silently."""
+        for name, value in node.args.items():
+            if name not in handled and value not in (None, False, [], ""):
+                first = value[0] if isinstance(value, list) else value
+                at = first if isinstance(first, exp.Expr) else node
+                word = name.rstrip("_").replace("_", " ").upper()
+                raise self.refuse(at, f"{word} is not understood here", hint="leave it out; see the list of clauses")
+
+    def refuse(self, node: exp.Expr | None, what: str, *, hint: str, code: str = "SF021") -> NotSupported:
+        """A refusal that says where."""
+        return NotSupported(what + self.place(node), hint=hint, code=code)
+
+    def place(self, node: exp.Expr | None) -> str:
+        """' (line 1, column 8: 'word')', for the first word of a node."""
+        start, end = _span(node)
+        if start is None or end is None:
+            return ""
+        line = self.sql.count("\n", 0, start) + 1
+        column = start - (self.sql.rfind("\n", 0, start) + 1) + 1
+        return f" (line {line}, column {column}: '{_short(self.sql[start : end + 1])}')"
+
+    @contextmanager
+    def placed(self, node: exp.Expr) -> Iterator[None]:
+        """Refusals raised inside say where, if they do not yet."""
+        try:
+            yield
+        except NotSupported as error:
+            if "(line " in error.message:
+                raise
+            raise self.refuse(node, error.message, hint=error.hint, code=error.code or "SF021") from None
+
+
+def _span(node: exp.Expr | None) -> tuple[int | None, int | None]:
+    """The first word below a node, or else around it."""
+    while node is not None:
+        spans = [(each.meta["start"], each.meta["end"]) for each in node.walk() if "start" in each.meta]
+        if spans:
+            return min(spans)
+        node = node.parent
+    return None, None
+
+
+def _short(word: str) -> str:
+    flat = " ".join(word.split())
+    return flat if len(flat) <= 40 else flat[:37] + "..."
