@@ -188,11 +188,13 @@ def _of_column(of: Expression, kinds: set[str], scope: Scope, whole: int, size: 
     if room < 2:
         raise NotSupported("the table is too large for exact sums", hint="declare a smaller size", code="SF002")
     if kinds <= {"sum", "present"}:
+        if kind.low == kind.high == 0:
+            raise _constant()
         step = kind.grain * max(1, math.ceil(max(abs(kind.low), abs(kind.high)) / kind.grain / room))
         total = Rowwise("total", of, kind.low, kind.high, step)
         return (total, *_of_column(of, {"present"}, scope, whole, size)) if "present" in kinds else (total,)
     if kind.low == kind.high:
-        return _of_column(of, {"present"}, scope, whole, size)
+        raise _constant()
     step = kind.grain * max(1, math.ceil((kind.high - kind.low) / kind.grain / room))
     if not kinds & MOMENTS:
         return (Rowwise("mean", of, kind.low, kind.high, step),)
@@ -200,6 +202,12 @@ def _of_column(of: Expression, kinds: set[str], scope: Scope, whole: int, size: 
     if steps < min(FINE, room):
         step /= math.ceil(min(FINE, room) / steps) if math.ceil(min(FINE, room) / steps) * steps <= room else 1
     return (Rowwise("moments", of, kind.low, kind.high, step),)
+
+
+def _constant() -> NotSupported:
+    return NotSupported(
+        "this is always the same number: there is nothing to measure", hint="count the rows", code="SF021"
+    )
 
 
 def counting(measure: Measure, found: tuple[Statistic, ...], scope: Scope) -> Statistic | None:

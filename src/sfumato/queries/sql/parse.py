@@ -35,7 +35,7 @@ AGGREGATES: dict[type[exp.Expr], MeasureKind] = {
 """VARIANCE and STDDEV are those of a sample (n - 1), as in PostgreSQL, DuckDB and Spark."""
 
 
-def parse(sql: str, schema: Schema) -> Released:
+def parse(sql: str, schema: Schema) -> Select:
     """The plan of a question; NotSupported, with the place in the text, where it has no private answer."""
     text = Text(sql)
     try:
@@ -203,7 +203,7 @@ class _Question:
         self.text.only(node, "this", "table")
         if node.table and node.table.casefold() != name:
             raise self.text.refuse(node, "this table is not the one in FROM", hint="use its name or its alias")
-        found = _lookup(columns, node.name)
+        found = lookup(columns, node.name)
         if found is None:
             raise self.text.refuse(
                 node,
@@ -229,7 +229,7 @@ class _Question:
 
     # -- the aggregated question ---------------------------------------------------------------------------------------
 
-    def question(self, tree: exp.Expr, outer: Named) -> Released:
+    def question(self, tree: exp.Expr, outer: Named) -> Select:
         clauses = ("expressions", "from_", "where", "with_", "group", "having", "order", "limit", "offset")
         self.text.only(tree, *clauses)
         below, name = self.source(tree, self.named(tree, outer))
@@ -339,7 +339,7 @@ class _Grouping:
             if not 1 <= position <= len(self.outputs):
                 raise self.text.refuse(node, "there is no such column to group by", hint="count the columns from 1")
             return self.outputs[position - 1][1]
-        if isinstance(node, exp.Column) and not node.table and _lookup(self.below.columns, node.name) is None:
+        if isinstance(node, exp.Column) and not node.table and lookup(self.below.columns, node.name) is None:
             named = [inner for alias, inner in self.outputs if alias.casefold() == node.name.casefold()]
             return named[0] if named and not isinstance(named[0], exp.Column) else node
         return node
@@ -355,7 +355,7 @@ class _Grouping:
 
         def leaf(inner: exp.Expr) -> Typed | None:
             if isinstance(inner, exp.Column) and not inner.table:
-                named = _lookup(names, inner.name)
+                named = lookup(names, inner.name)
                 if named is not None:
                     return named
             if isinstance(inner, exp.AggFunc | exp.Filter):
@@ -473,7 +473,7 @@ def literal(value: object) -> Typed:
     raise BadInput("a parameter is of a type that no column has", hint="give a number, a text, a date, True or False")
 
 
-def _in_order(plan: Released, schema: Schema | None) -> Released:
+def _in_order(plan: Select, schema: Schema | None) -> Select:
     from sfumato.queries.rewrites.order import in_order
 
     if schema is None:
@@ -483,7 +483,7 @@ def _in_order(plan: Released, schema: Schema | None) -> Released:
     return ordered
 
 
-def _lookup(columns: Mapping[str, Typed], name: str) -> Typed | None:
+def lookup(columns: Mapping[str, Typed], name: str) -> Typed | None:
     """By its exact name, or by the only one that differs in case."""
     if name in columns:
         return columns[name]

@@ -1,0 +1,312 @@
+"""From released integers to what a person reads: counts, sums, means and variances, each with its half-width.
+
+Noise is not known here. `released` are the vectors of `Bounded.vectors` after a mechanism; `within` is, per statistic,
+the half-width of the noise of one cell, in cell units. All of it is post-processing: nothing here costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, assert_never, final
+
+from sfumato.core import Bug
+from sfumato.queries.bounded import Bounded
+from sfumato.queries.evaluate import evaluate
+from sfumato.queries.expression import Call, Expression, Field, Literal, Measure, measures
+from sfumato.queries.plan import Aggregate, Having, Limit, Released, Rowwise, Select, Sort, Statistic, Units
+from sfumato.queries.rewrites.tally import counting, scope_of
+from sfumato.queries.schema import Value
+
+if TYPE_CHECKING:
+    from sfumato.queries.bounded import Vector
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A released number: clipped to what is possible, as the noise left it, and the half-width of its bar.
+
+    None is "no estimate": a mean over a group whose released count is not positive, say.
+    """
+
+    value: Fraction | None
+    unbiased: Fraction | None
+    within: Fraction | None = None
+
+
+NOTHING = Estimate(None, None, None)
+Cell = Estimate | Value
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer as rows: keys are plain values, measures are estimates."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Group:
+    keys: tuple[Value, ...]
+    measured: Mapping[Measure, Estimate]
+
+
+def answer(bounded: Bounded, released: Sequence[Vector], within: Sequence[Fraction | None] | None = None) -> Result:
+    """The rows of an answer: what was measured in each group, then HAVING, ORDER BY, LIMIT and the SELECT list."""
+    widths = tuple(within) if within is not None else (None,) * len(bounded.tally.statistics)
+    wanted = _asked(bounded.question)
+    groups = []
+    for place, keys in enumerate(bounded.groups()):
+        cells = [
+            [int(vector[place + bounded.size * row]) for row in range(statistic.width)]
+            for statistic, vector in zip(bounded.tally.statistics, released, strict=True)
+        ]
+        groups.append(_Group(keys, {measure: _measured(measure, bounded, cells, widths) for measure in wanted}))
+    return _finished(bounded, groups)
+
+
+def _asked(plan: Released) -> tuple[Measure, ...]:
+    while not isinstance(plan, Aggregate):
+        plan = plan.child
+    return plan.measures
+
+
+def _measured(
+    measure: Measure, bounded: Bounded, cells: list[list[int]], widths: Sequence[Fraction | None]
+) -> Estimate:
+    """One measure of one group, from the statistic that holds it."""
+    found = holder(measure, bounded)
+    place = bounded.tally.statistics.index(found)
+    return estimate(measure, found, cells[place], widths[place], bounded.whole)
+
+
+def holder(measure: Measure, bounded: Bounded) -> Statistic:
+    """The statistic that a measure is read from."""
+    statistics = bounded.tally.statistics
+    scope = scope_of(bounded.tally.child)
+    match measure.kind:
+        case "units":
+            return Units()
+        case "rows" | "present":
+            found = counting(measure, statistics, scope)
+        case "sum" | "mean" | "var_pop" | "var_samp" | "std_pop" | "std_samp":
+            able = (s for s in statistics if isinstance(s, Rowwise) and s.of == measure.of and s.kind != "present")
+            found = next(able, None)
+        case _:
+            assert_never(measure.kind)
+    if found is None:
+        raise Bug("a measure has no statistic to be read from")
+    return found
+
+
+def estimate(
+    measure: Measure, statistic: Statistic, cells: Sequence[int], width: Fraction | None, whole: int
+) -> Estimate:
+    """A measure from the cells of its statistic.
+
+    With n = (P + Q) / top rows of full weight, a mean is at P / (P + Q) of its range. Its half-width: at the true ratio r,
+    (1 - r) P - r Q is 0 before noise, so with noise it is a convex combination of two independent noises, which lies
+    within the half-width of one of them at least as often (Proschan 1965, for symmetric log-concave laws). Solving
+    |P - r (P + Q)| <= h for r gives h / (P + Q) to either side, exactly. A variance is r(1 - r)-like in its three cells;
+    its half-width is that of the linear combination of the noises to first order, by the same theorem, plus (h / n)^2.
+    """
+    if isinstance(statistic, Units):
+        return _not_negative(Fraction(cells[0], whole), width and width / whole)
+    match statistic.kind:
+        case "count" | "present":
+            return _not_negative(Fraction(cells[0], whole), width and width / whole)
+        case "total":
+            value, step = Fraction(cells[0], whole) * statistic.step, statistic.step
+            return _clipped(value, *_sum_range(statistic), width and width / whole * step)
+        case "mean" | "moments":
+            return _of_halves(measure, statistic, cells, width, whole)
+        case _:
+            assert_never(statistic.kind)
+
+
+def _of_halves(
+    measure: Measure, statistic: Rowwise, cells: Sequence[int], width: Fraction | None, whole: int
+) -> Estimate:
+    above, below = cells[0], cells[1]
+    top, step, low = statistic.top, statistic.step, statistic.low
+    both = above + below
+    count = Fraction(both, whole * top)
+    match measure.kind:
+        case "rows" | "present":
+            return _not_negative(count, width and 2 * width / (whole * top))
+        case "sum":
+            value = low * count + Fraction(above, whole) * step
+            reach = abs(step + low / top) + abs(low / top)
+            return _clipped(value, *_sum_range(statistic), width and reach * width / whole)
+    if both <= 0:
+        return NOTHING
+    ratio = Fraction(above, both)
+    if measure.kind == "mean":
+        high = low + top * step
+        return _clipped(low + top * step * ratio, low, high, width and top * step * width / both)
+    return _of_spread(measure, statistic, ratio, Fraction(cells[2], both), count, width and width / both)
+
+
+def _of_spread(
+    measure: Measure, statistic: Rowwise, ratio: Fraction, square: Fraction, count: Fraction, width: Fraction | None
+) -> Estimate:
+    """`ratio` is the mean's place in the range, `square` the mean square of twice the distance to the middle, 0 to 1."""
+    size = (statistic.top * statistic.step) ** 2
+    most = size / 4
+    sample = measure.kind in {"var_samp", "std_samp"}
+    if sample and count <= 1:
+        return NOTHING
+    factor = count / (count - 1) if sample else Fraction(1)
+    value = factor * size * (square / 4 - (ratio - Fraction(1, 2)) ** 2)
+    bar = None
+    if width is not None:
+        first_order = (1 + 2 * min(abs(square), Fraction(1))) / 4 + min(abs(2 * ratio - 1), Fraction(1))
+        bar = factor * size * (first_order * width + width * width)
+    variance = _clipped(value, Fraction(0), factor * most, bar)
+    return variance if measure.kind in {"var_pop", "var_samp"} else _root(variance)
+
+
+def _root(variance: Estimate) -> Estimate:
+    """The standard deviation: the root of a variance and of both ends of its bar."""
+    if variance.value is None or variance.unbiased is None:
+        return NOTHING
+    root = _sqrt(variance.value)
+    bar = None
+    if variance.within is not None:
+        above = _sqrt(variance.value + variance.within) - root
+        below = root - _sqrt(max(Fraction(0), variance.value - variance.within))
+        bar = max(above, below)
+    return Estimate(root, _sqrt(variance.unbiased) if variance.unbiased >= 0 else None, bar)
+
+
+def _sqrt(value: Fraction) -> Fraction:
+    return Fraction(math.sqrt(value))
+
+
+def _sum_range(statistic: Rowwise) -> tuple[Fraction | None, Fraction | None]:
+    """A sum of numbers of one sign keeps it."""
+    return (Fraction(0) if statistic.low >= 0 else None), (Fraction(0) if statistic.high <= 0 else None)
+
+
+def _not_negative(value: Fraction, width: Fraction | None) -> Estimate:
+    return _clipped(value, Fraction(0), None, width)
+
+
+def _clipped(value: Fraction, low: Fraction | None, high: Fraction | None, width: Fraction | None) -> Estimate:
+    clipped = value if low is None else max(value, low)
+    return Estimate(clipped if high is None else min(clipped, high), value, width)
+
+
+# -- above the release -------------------------------------------------------------------------------------------------
+
+
+def _finished(bounded: Bounded, groups: list[_Group]) -> Result:
+    places = {key.of: Field(str(place)) for place, key in enumerate(bounded.tally.keys)}
+    plan = bounded.question
+    columns: tuple[tuple[str, Expression], ...] = (
+        *((str(place), key.of) for place, key in enumerate(bounded.tally.keys)),
+        *((measure.kind, measure) for measure in _asked(plan)),
+    )
+    if isinstance(plan, Select):
+        columns, plan = plan.columns, plan.child
+    kept = _kept(plan, groups, places)
+    shown = [_keyed(expression, places) for _, expression in columns]
+    rows = tuple(tuple(_cell(expression, group) for expression in shown) for group in kept)
+    return Result(tuple(name for name, _ in columns), rows)
+
+
+def _kept(plan: Released, groups: list[_Group], places: Mapping[Expression, Field]) -> list[_Group]:
+    match plan:
+        case Aggregate():
+            return groups
+        case Having(child, condition):
+            keyed = _keyed(condition, places)
+            return [group for group in _kept(child, groups, places) if evaluate(keyed, _values(group)) is True]
+        case Sort(child, orders):
+            kept = _kept(child, groups, places)
+            for order in reversed(orders):
+                by = _keyed(order.by, places)
+                known = [(evaluate(by, _values(group)), group) for group in kept]
+                there = [pair for pair in known if pair[0] is not None]
+                there.sort(key=lambda pair: pair[0], reverse=order.descending)  # type: ignore[arg-type,return-value]
+                absent = [group for value, group in known if value is None]
+                ordered = [group for _, group in there]
+                kept = [*absent, *ordered] if order.nulls_first else [*ordered, *absent]
+            return kept
+        case Limit(child, count, offset):
+            kept = _kept(child, groups, places)[offset:]
+            return kept if count is None else kept[:count]
+        case Select():
+            raise Bug("a list of columns stands in the middle of a question")
+        case _:
+            assert_never(plan)
+
+
+def _keyed(expression: Expression, places: Mapping[Expression, Field]) -> Expression:
+    """The expression with every key replaced by its place among the keys."""
+    if expression in places:
+        return places[expression]
+    match expression:
+        case Call(operation, arguments):
+            return Call(operation, tuple(_keyed(each, places) for each in arguments))
+        case _:
+            return expression
+
+
+def _values(group: _Group, side: int = 0) -> dict[Field | Measure, Value]:
+    """What is known of a group: its keys, and every measure, or one end of its bar."""
+    values: dict[Field | Measure, Value] = {Field(str(place)): key for place, key in enumerate(group.keys)}
+    for measure, each in group.measured.items():
+        moved = each.value is not None and each.within is not None and side
+        values[measure] = each.value + side * each.within if moved else each.value  # type: ignore[operator]
+    return values
+
+
+def _cell(expression: Expression, group: _Group) -> Cell:
+    """A key, a measure, or a number computed from them; its bar is known when it stands on one measure."""
+    if isinstance(expression, Measure):
+        return group.measured[expression]
+    used = measures(expression)
+    value = evaluate(expression, _values(group))
+    if not used or not (value is None or isinstance(value, int | Fraction)) or isinstance(value, bool):
+        return value
+    unbiased = _values(group)
+    unbiased.update({measure: each.unbiased for measure, each in group.measured.items()})
+    raw = evaluate(expression, unbiased)
+    bar = _bar(expression, group, value) if len(used) == 1 and _monotone(expression) else None
+    return Estimate(_fraction(value), _fraction(raw), bar)
+
+
+def _bar(expression: Expression, group: _Group, value: Value) -> Fraction | None:
+    """The larger distance to what the two ends of the measure's bar give."""
+    ends = [_fraction(evaluate(expression, _values(group, side))) for side in (-1, 1)]
+    middle = _fraction(value)
+    known = all(group.measured[measure].within is not None for measure in measures(expression))
+    if middle is None or not known or None in ends:
+        return None
+    return max(abs(end - middle) for end in ends if end is not None)
+
+
+def _monotone(expression: Expression) -> bool:
+    """Whether it runs one way in its measure: sums and differences with numbers, multiples, quotients by numbers."""
+    match expression:
+        case Measure():
+            return True
+        case Call("negate", (one,)):
+            return _monotone(one)
+        case Call("add" | "subtract" | "multiply", (one, other)):
+            return (_monotone(one) and isinstance(other, Literal)) or (isinstance(one, Literal) and _monotone(other))
+        case Call("ratio", (one, Literal())):
+            return _monotone(one)
+        case _:
+            return False
+
+
+def _fraction(value: Value) -> Fraction | None:
+    return Fraction(value) if isinstance(value, int | Fraction) else None
