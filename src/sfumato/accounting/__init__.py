@@ -1,7 +1,39 @@
 """What it costs: losses, their composition, the filters that admit them, and noise found from a promise."""
 
 from sfumato.accounting.bounded import Approximate, DiscreteLaplaceLoss, Pure
-from sfumato.accounting.compose import compose, repeat
+from sfumato.accounting.calibrate import calibrate, classical_gaussian_sigma, gaussian_sigma, keeps
+from sfumato.accounting.compose import Composed, compose
+from sfumato.accounting.filter import Currency, Filter, PureFilter, PureOdometer, Spent, ZcdpFilter
+from sfumato.accounting.gaussian import DiscreteGaussianLoss, Gdp
+from sfumato.accounting.group import Group
+from sfumato.accounting.laws import Direction
 from sfumato.accounting.loss import Loss
+from sfumato.accounting.pair import Pair
+from sfumato.accounting.sampled import Subsampled
+from sfumato.accounting.zcdp import Zcdp
 
-__all__ = ["Approximate", "DiscreteLaplaceLoss", "Loss", "Pure", "compose", "repeat"]
+__all__ = [
+    "Approximate",
+    "Composed",
+    "Currency",
+    "Direction",
+    "DiscreteGaussianLoss",
+    "DiscreteLaplaceLoss",
+    "Filter",
+    "Gdp",
+    "Group",
+    "Loss",
+    "Pair",
+    "Pure",
+    "PureFilter",
+    "PureOdometer",
+    "Spent",
+    "Subsampled",
+    "Zcdp",
+    "ZcdpFilter",
+    "calibrate",
+    "classical_gaussian_sigma",
+    "compose",
+    "gaussian_sigma",
+    "keeps",
+]

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
+from sfumato.accounting.laws import Direction, Law, Rungs
 from sfumato.accounting.loss import Loss, order_of, real, words
 from sfumato.accounting.rounding import above, below, exp_down, exp_up, nothing, rise, with_failure
-from sfumato.core.exact import non_negative, positive, probability, up
+from sfumato.core.exact import down, non_negative, positive, probability, up
 from sfumato.core.neighbours import Neighbours
+
+_MOST_RUNGS = 1 << 20
 
 
 @final
@@ -45,6 +48,9 @@ class Pure(Loss):
     def pure(self) -> tuple[Fraction, Fraction]:
         return self.bound, Fraction(0)
 
+    def law(self, direction: Direction) -> Law:
+        return _response_law(self.bound, Fraction(0))
+
     def describe(self) -> Mapping[str, str]:
         return words("pure", self.about, epsilon=self.bound)
 
@@ -77,6 +83,9 @@ class Approximate(Loss):
 
     def pure(self) -> tuple[Fraction, Fraction]:
         return self.bound, self.failure
+
+    def law(self, direction: Direction) -> Law:
+        return _response_law(self.bound, self.failure)
 
     def describe(self) -> Mapping[str, str]:
         return words("approximate", self.about, epsilon=self.bound, delta=self.failure)
@@ -144,6 +153,19 @@ class DiscreteLaplaceLoss(Loss):
     def pure(self) -> tuple[Fraction, Fraction]:
         return self.largest, Fraction(0)
 
+    def law(self, direction: Direction) -> Law:
+        """The rungs (l1 - 2x)/scale for x from 0 to l1: tails at both ends, one place each between."""
+        if not 0 < self.l1 <= _MOST_RUNGS:
+            return Loss.law(self, direction)
+        import numpy as np
+
+        rate = 1 / self.scale
+        first, between = 1 / (1 + exp_down(-rate)), rise(rate) / (1 + exp_down(-rate))
+        x = np.arange(int(self.l1) + 1, dtype=np.float64)
+        masses = between * np.exp(-x * down(rate))
+        masses[0], masses[-1] = first, first * exp_up(-self.largest)
+        return Rungs(self.largest, 2 * rate, masses * (1 + 1e-12), 0.0)
+
     def describe(self) -> Mapping[str, str]:
         return words("discrete-laplace", self.about, scale=self.scale, l1=self.l1)
 
@@ -154,6 +176,14 @@ def _response_delta(bound: Fraction, epsilon: float) -> float:
         return nothing(epsilon)
     gap = bound - Fraction(epsilon)
     return min(1.0, above(rise(gap) / below(1 + exp_down(-bound), ulps=1))) if gap > 0 else 0.0
+
+
+def _response_law(bound: Fraction, failure: Fraction) -> Rungs:
+    import numpy as np
+
+    yes = 1 / (1 + exp_down(-bound))
+    masses = np.array([yes, yes * exp_up(-bound)]) * ((1 + 1e-14) * up(1 - failure))
+    return Rungs(bound, 2 * bound, masses, up(failure))
 
 
 def _response_renyi(bound: Fraction, order: float) -> float:

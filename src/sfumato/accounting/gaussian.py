@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import final
 
 from sfumato.accounting.lattice import LARGEST_VARIANCE, feasible, ladder
+from sfumato.accounting.laws import Direction, Law, Normals, Rungs
 from sfumato.accounting.loss import Loss, order_of, real, words
 from sfumato.accounting.normal import normal_delta
 from sfumato.accounting.rounding import above, nothing
@@ -19,6 +20,7 @@ from sfumato.core.neighbours import Neighbours
 from sfumato.core.sensitivity import Sensitivity
 
 _MOST_SHIFTS = 24
+_INAUDIBLE = 1e-12
 
 
 @final
@@ -54,6 +56,9 @@ class Gdp(Loss):
 
     def pure(self) -> None:
         return None
+
+    def law(self, direction: Direction) -> Law:
+        return Normals(up(self.mu), 1.0, direction)
 
     def describe(self) -> Mapping[str, str]:
         return words("gdp", self.about, mu=self.mu)
@@ -117,7 +122,7 @@ class DiscreteGaussianLoss(Loss):
 
     def blurs(self) -> Iterator[Blur]:
         """The narrower Gaussians that this noise is a rounding of."""
-        square, cells = self.sensitivity.l2_squared, int(self.sensitivity.l1)
+        square, cells = self.sensitivity.l2_squared, _moved(self.sensitivity)
         for width in (1, 2, 4):
             if self.variance > 2 * width:
                 yield Blur(sqrt_up(square / (self.variance - width)), 3 * cells * _RIPPLE[width])
@@ -132,6 +137,18 @@ class DiscreteGaussianLoss(Loss):
 
     def pure(self) -> tuple[Fraction, Fraction] | None:
         return None if self.sensitivity.l1 else (Fraction(0), Fraction(0))
+
+    def law(self, direction: Direction) -> Law:
+        """The exact ladder when one shift dominates. When it is long, the blur that costs least, if its ripple is nil."""
+        shifts = self.shifts
+        if shifts is not None and len(shifts) == 1 and self.sensitivity.l1:
+            rungs = ladder(self.variance, shifts[0])
+            return Rungs(rungs.highest, rungs.spacing, rungs.masses, rungs.beyond)
+        if shifts is None:
+            quiet = [blur for blur in self.blurs() if blur.ripple < _INAUDIBLE]
+            if quiet:
+                return Normals(up(quiet[0].mu), 1.0, direction, quiet[0].ripple)
+        return Loss.law(self, direction)
 
     def describe(self) -> Mapping[str, str]:
         s = self.sensitivity
@@ -167,6 +184,12 @@ class Blur:
         return min(1.0, above(shifted * above(math.exp(self.ripple))))
 
 
+def _moved(sensitivity: Sensitivity) -> int:
+    """How many cells can change by at least one."""
+    l1 = int(sensitivity.l1)
+    return l1 if sensitivity.cells is None else min(l1, sensitivity.cells)
+
+
 def _whole(sensitivity: Sensitivity) -> Sensitivity:
     """What an integer-valued answer can move by."""
     square = int(sensitivity.l2_squared)
@@ -178,7 +201,7 @@ def _whole(sensitivity: Sensitivity) -> Sensitivity:
 @lru_cache(maxsize=256)
 def _shifts(variance: Fraction, sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...] | None:
     l1, linf, square = int(sensitivity.l1), int(sensitivity.linf), int(sensitivity.l2_squared)
-    cells = l1 if sensitivity.cells is None else min(l1, sensitivity.cells)
+    cells = _moved(sensitivity)
     if linf == l1:
         maximal: tuple[tuple[int, ...], ...] = ((l1,),)
     elif linf == 1:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
+from sfumato.accounting.laws import Curve, Direction, Law
 from sfumato.core.errors import BadInput
 from sfumato.core.exact import Number, down, probability, up
 from sfumato.core.neighbours import Neighbours
@@ -51,6 +53,19 @@ class Loss(ABC):
     @abstractmethod
     def describe(self) -> Mapping[str, str]:
         """Kind and parameters in canonical text, for certificates and digests."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both directions have one curve."""
+        return True
+
+    def curve(self, direction: Direction, epsilon: float) -> float:
+        """`delta` in one direction."""
+        return self.delta(epsilon)
+
+    def law(self, direction: Direction) -> Law:
+        """What numeric composition starts from; a kind with a dominating pair of laws says it here."""
+        return Curve(lambda epsilon: self.curve(direction, epsilon))
 
     @final
     def epsilon(self, delta: Number = 0) -> float:
@@ -96,6 +111,13 @@ class Loss(ABC):
 
     __rmul__ = __mul__
 
+    @final
+    def group(self, size: int) -> Loss:
+        """The same release, about tables that differ by up to `size` units."""
+        from sfumato.accounting.group import group
+
+        return group(self, size)
+
 
 def real(epsilon: float) -> float:
     """`epsilon` as any real number or an infinity; not-a-number is refused."""
@@ -113,11 +135,15 @@ def order_of(order: float) -> float:
     return max(value, 1 + 2.0**-10)
 
 
-def words(kind: str, about: Neighbours, **parameters: Any) -> dict[str, str]:
-    """The canonical description of a loss: its kind, its parameters, then its neighbours."""
+def words(kind: str, about: Neighbours, **parameters: object) -> dict[str, str]:
+    """The canonical description of a loss: its kind, its parameters (those of other losses as JSON), its neighbours."""
     return {
         "kind": kind,
-        **{name: str(value) for name, value in parameters.items()},
+        **{name: _text(value) for name, value in parameters.items()},
         "relation": about.relation.value,
         "unit": about.unit,
     }
+
+
+def _text(value: object) -> str:
+    return str(value) if isinstance(value, Fraction | int | str) else json.dumps(value, sort_keys=True)
