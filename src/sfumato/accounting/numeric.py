@@ -132,7 +132,7 @@ def _power_noise(pmf: Any, length: int, times: int) -> float:
     """
     padded = 1.25 * max(pmf.size, length) + 64
     spectrum = math.sqrt(padded) * _norm(pmf)
-    lower_power = spectrum ** ((times - 1) / times) * padded ** (1 / (2 * times))
+    lower_power = math.pow(spectrum, 1 - 1 / times) * math.pow(padded, 1 / (2 * times))
     return 2 * (times * lower_power + spectrum) * (8 * math.log2(padded) + 16) * _UNIT
 
 
