@@ -11,7 +11,7 @@ from typing import assert_never, final
 
 from sqlglot import exp
 
-from sfumato.core import Bug
+from sfumato.core import Bug, NotSupported
 from sfumato.queries.evaluate import LOWER, UPPER
 from sfumato.queries.expression import Call, Expression, Field, Literal, Measure
 from sfumato.queries.infer import Type, literal_type, result
@@ -25,6 +25,12 @@ class Formula:
 
     sql: exp.Expr
     type: Type
+    size: int = 1
+
+
+REPEATS = {"divide": 2, "clamp": 3, "spread": 2}
+"""How many times the first argument may be written out."""
+LARGEST = 20_000
 
 
 def formula(expression: Expression, columns: Mapping[str, Formula]) -> Formula:
@@ -37,7 +43,10 @@ def formula(expression: Expression, columns: Mapping[str, Formula]) -> Formula:
         case Call(operation, arguments):
             parts = [formula(each, columns) for each in arguments]
             of = result(operation, [part.type for part in parts], arguments)
-            return Formula(_call(operation, parts, of, arguments), of)
+            size = 1 + sum(part.size for part in parts) * REPEATS.get(operation, 1)
+            if size > LARGEST:
+                raise NotSupported("this expression is too long", hint="ask for less at a time", code="SF021")
+            return Formula(_call(operation, parts, of, arguments), of, size)
         case Measure():
             raise Bug("a measure stands below the release")
         case _:
@@ -100,7 +109,9 @@ def _call(operation: str, parts: list[Formula], of: Type, arguments: tuple[Expre
             return exp.Coalesce(this=first, expressions=others)
         case "least" | "greatest":
             first, *others = _on_grid(parts, of)
-            return (exp.Least if operation == "least" else exp.Greatest)(this=first, expressions=others)
+            return (exp.Least if operation == "least" else exp.Greatest)(
+                this=first, expressions=others, ignore_nulls=True
+            )
         case "lower" | "upper" | "trim" | "length" | "substring" | "concat":
             return _text(operation, [part.sql for part in parts])
         case "year" | "quarter" | "month" | "day" | "week" | "weekday" | "truncate" | "add_days" | "days_between":

@@ -1,0 +1,104 @@
+"""What every engine has to pass: exact answers, bit-equal to plain Python, on hostile tables, without a word of data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+from sfumato.core import EngineFailed, NotSupported
+from sfumato.engines.base import Engine, Source
+from sfumato.queries.bounded import Bounded, bound
+from sfumato.queries.schema import Schema
+from sfumato.queries.sql.parse import parse
+from sfumato.testing.oracle import exact
+from sfumato.testing.questions import COLUMNS, Draw, question, rows, schema
+
+Factory = Callable[[Mapping[str, Source]], Engine]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How many questions were answered alike, and how many were refused before any engine saw them."""
+
+    answered: int
+    refused: int
+
+
+def check_engine(factory: Factory, questions: int = 200, *, word: str = "sfumato") -> Checked:
+    """Raises AssertionError unless the engine's cells equal the oracle's, bit by bit, on every question.
+
+    `factory` opens an engine on tables given as pyarrow data.
+    """
+    answered = refused = 0
+    for place, (policy, found) in enumerate(_tables(word)):
+        engine = factory({"people": source(found, policy)})
+        _check_failure(engine)
+        draw = Draw(f"{word}/questions/{place}")
+        share = questions // TABLES + (place < questions % TABLES)
+        wanted = answered + share
+        while answered < wanted:
+            text = question(draw)
+            try:
+                bounded = bound(parse(text, policy), policy)
+            except NotSupported:
+                refused += 1
+                assert refused < 20 * (questions + 20), "nearly every generated question is refused"
+                continue
+            compare(engine, bounded, found, text)
+            answered += 1
+    return Checked(answered, refused)
+
+
+def compare(engine: Engine, bounded: Bounded, found: list[dict[str, Any]], text: str) -> None:
+    """One question, on the engine and by hand."""
+    here = bounded.vectors(engine.execute(bounded.sql(engine.dialect)))
+    for statistic, mine, right in zip(bounded.tally.statistics, here, exact(bounded.tally, found), strict=True):
+        assert mine.dtype == "int64"
+        assert mine.flags.c_contiguous
+        assert tuple(mine.tolist()) == right, f"{engine.dialect} differs in {statistic} of: {text}"
+
+
+TABLES = 5
+
+
+def _tables(word: str) -> Iterator[tuple[Schema, list[dict[str, Any]]]]:
+    """A small table, one with few rows per unit, one with many, an empty one, and one where every row is a unit."""
+    shapes = ((40, 12, 2), (150, 120, 1), (200, 9, 7), (0, 1, 1))
+    for place, (count, units, bound_) in enumerate(shapes):
+        yield schema(max_rows=bound_), rows(Draw(f"{word}/rows/{place}"), count, units=units)
+    yield schema(unit=None, max_rows=1), rows(Draw(f"{word}/rows/alone"), 80, units=20)
+
+
+def source(found: list[dict[str, Any]], policy: Schema) -> Source:
+    """Rows as a pyarrow table in memory, with integers as doubles where a column says so."""
+    table = policy.tables[0]
+    return Source(
+        {column.name: column.type for column in table.columns},
+        data=as_arrow(found),
+        unit=table.unit,
+        counts=table.counts,
+        missing=(),
+    )
+
+
+def as_arrow(found: list[dict[str, Any]]) -> Any:
+    import pyarrow as pa
+
+    kinds = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "date": pa.date32()}
+    columns = {"person": pa.string(), "rows_of_person": pa.int64()}
+    columns |= {column.name: kinds.get(column.type, pa.string()) for column in COLUMNS}
+    return pa.table({name: pa.array([row[name] for row in found], type=kind) for name, kind in columns.items()})
+
+
+def _check_failure(engine: Engine) -> None:
+    """A statement that cannot run fails with the fixed sentence, and nothing else in sight."""
+    try:
+        engine.execute("SELECT no_such_column FROM people")
+    except EngineFailed as error:
+        assert error.__cause__ is None
+        assert error.__suppress_context__
+        assert "no_such_column" not in str(error), "an engine's own words are shown"
+    else:
+        raise AssertionError("a statement that cannot run was answered")
