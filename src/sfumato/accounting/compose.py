@@ -80,6 +80,11 @@ class Composed(Loss):
             composed = composition(self.parts, direction)
             if composed.delta(worst) > delta:
                 worst = composed.epsilon(delta)
+        if math.isinf(worst) and self.failure < delta:
+            raise NotSupported(
+                "numeric composition of so many parts rounds by more than this delta",
+                hint="ask at a larger delta, or charge the parts under zcdp",
+            )
         line = self.zcdp()
         return worst if line is None or line[0] == 0 else min(worst, Zcdp(*line).epsilon(delta))
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, assert_never, final
 
 from sfumato.accounting.laws import Curve, Direction, Law, Normals, Points, Rungs
 from sfumato.accounting.rounding import above, below
-from sfumato.core.errors import NotSupported
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,13 +63,8 @@ class Composition:
 
     def epsilon(self, delta: float) -> float:
         """The smallest epsilon of 0 or more with delta(epsilon) <= delta; between two ratios, delta is a line in e^epsilon."""
-        if self.infinite >= delta:
-            return math.inf
         if self.infinite + self.noise >= delta:
-            raise NotSupported(
-                f"numeric composition is not exact enough: of a delta, {self.noise:.1g} may be rounding",
-                hint="ask at a larger delta, or charge it under zcdp",
-            )
+            return math.inf
         if self.delta(0.0) <= delta:
             return 0.0
         low, high = 0, self.lowest + len(self.masses)
