@@ -123,8 +123,8 @@ def _day(operation: str, values: list[Value]) -> Value:
             return day.isoweekday()
         case "days_between", [date() as later, date() as earlier]:
             return (later - earlier).days
-        case "add_days", [date() as day, int(count)]:
-            return day + timedelta(days=count)
+        case "add_days", [date() as day, int() | Fraction() as count]:
+            return day + timedelta(days=int(count))
     raise Bug(f"{operation} met values that its types exclude")
 
 

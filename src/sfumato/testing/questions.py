@@ -95,7 +95,7 @@ COLUMNS = (
     Column("big", "integer"),
     Column("flag", "boolean", null="group"),
     Column("day", "date", range=(date(2019, 12, 1), date(2021, 6, 30))),
-    Column("when", "date"),
+    Column("since", "date"),
     Column("note", "text"),
 )
 
@@ -196,7 +196,7 @@ def _number(draw: Draw, depth: int) -> str:
         "flat",
         "year(day)",
         "length(substring(note, 1, 9))",
-        "day - DATE '2020-01-01'",
+        "(day - DATE '2020-01-01')",
     )
     if depth == 0 or draw.chance(35):
         return draw.of((*plain, *plain, "3", "0.5", "-2", "LEAST(100, GREATEST(big, -3))"))
@@ -208,7 +208,7 @@ def _number(draw: Draw, depth: int) -> str:
                 f"({x} - {y})",
                 f"({x} * {draw.of(('2', '0.1', '-3', '1.25'))})",
                 f"({x} / {y})",
-                f"-{x}",
+                f"(- {x})",
             ),
             *(f"({x} * {y})", f"ABS({x})", f"FLOOR({x})", f"CEIL({x} / 7)", f"ROUND({x}, {draw.of(('0', '1', '-1'))})"),
             *(
@@ -251,16 +251,22 @@ def _condition(draw: Draw, depth: int) -> str:
                 f"TRIM(note) = {_quoted(draw)}",
                 f"starts_with(note, {_quoted(draw)})",
             ),
-            *("flag", "flag IS FALSE", f"day {compare} '2020-06-15'", f"when {compare} DATE '1970-01-01'", "big > 100"),
             *(
-                f"when > DATE '{draw.of(DAYS).isoformat()}'",
+                "flag",
+                "flag IS FALSE",
+                f"day {compare} '2020-06-15'",
+                f"since {compare} DATE '1970-01-01'",
+                "big > 100",
+            ),
+            *(
+                f"since > DATE '{draw.of(DAYS).isoformat()}'",
                 "day + 30 > '2021-01-01'",
-                "day > when",
+                "day > since",
                 "note || city = 'aé'",
             ),
             *(
-                "month(when) = 2",
-                "week(when) IN (1, 53)",
+                "month(since) = 2",
+                "week(since) IN (1, 53)",
                 "length(note) > 1",
                 f"note < {_quoted(draw)}",
                 "LEFT(note, 1) = 'a'",

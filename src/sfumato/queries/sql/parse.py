@@ -341,7 +341,7 @@ class _Grouping:
             return self.outputs[position - 1][1]
         if isinstance(node, exp.Column) and not node.table and lookup(self.below.columns, node.name) is None:
             named = [inner for alias, inner in self.outputs if alias.casefold() == node.name.casefold()]
-            return named[0] if named and not isinstance(named[0], exp.Column) else node
+            return named[0] if named else node
         return node
 
     def _check(self, plan: Aggregate) -> None:
@@ -445,6 +445,8 @@ class _Grouping:
         return self._present(read, condition)
 
     def _present(self, of: Typed, condition: Typed | None) -> Measure:
+        if condition is not None and not isinstance(of.expression, Literal):
+            condition, of = apply("and", condition, apply("not", apply("is_null", of))), self.rowwise.constant(1)
         expression = spelled(self._where(of, condition).expression)
         if isinstance(expression, Literal):
             return Measure("rows") if expression.value is not None else Measure("present", expression)
