@@ -34,20 +34,20 @@ def log_bounds(x: Fraction, bits: int) -> Bounds:
 def exp_of_ratio(p: int, q: int, bits: int) -> Bounds:
     """`exp_bounds` of p/q, q > 0, without the cost of reducing the fraction.
 
-    Proof: with r = p/q - k ln 2 in [0, 1) and r' = r / 2^s, the Taylor terms of e^r' are floored one after the other;
-    each is at most 2 units below its true value (the error halves and gains at most 1), the remainder is at most twice
-    the next term, so the sum of N terms is at most 2N + 8 units low. Squaring s times, floor below and ceiling above,
-    keeps the enclosure; shifting by k is exact up to the last floor and ceiling.
+    Proof: with r = p/q - k ln 2 in [0, 1) and r' = r / 2^s < 2^-5, the Taylor terms of e^r' are floored one after the
+    other; each is at most 2 units below its true value (the error halves and gains at most 1). N terms gain s bits each
+    and more, so what is left out is below a unit, and the sum is at most 2N + 8 units low. Squaring s times, floor below
+    and ceiling above, keeps the enclosure; shifting by k is exact up to the last floor and ceiling. N does not depend on
+    r, nor the work on a negative k: draws made with this take no longer for some values than for others.
     """
-    if p == 0:
-        return 1 << bits, 1 << bits
     k = p * _PER_LN2 // (q << 64)
     if bits + k < -1:
         return 0, 1
     if k > _LARGEST:
         raise BadInput("the exponential of a number beyond 2**25 was asked", hint="give a smaller number")
-    halvings = 5 + (max(bits + k, 0) >> 6)
-    work = max(bits + k, 0) + halvings + 12 + k.bit_length()
+    digits = bits + max(k, 0)
+    halvings = 5 + (digits >> 6)
+    work = digits + halvings + 12 + max(k.bit_length(), 8)
     ln2_low, ln2_high = ln2_bounds(work)
     scaled = (p << work) // q
     while True:
@@ -59,12 +59,12 @@ def exp_of_ratio(p: int, q: int, bits: int) -> Bounds:
     one = 1 << work
     step = low >> halvings
     width = (high >> halvings) + 1 - step
-    total, term, n = one, one, 0
-    while term:
-        n += 1
+    total, term = one, one
+    terms = _terms(work, halvings)
+    for n in range(1, terms):
         term = term * step // (n << work)
         total += term
-    upper = total + 2 * n + 8 + 3 * width
+    upper = total + 2 * terms + 8 + 3 * width
     for _ in range(halvings):
         total = total * total >> work
         upper = -(-upper * upper >> work)
@@ -72,6 +72,16 @@ def exp_of_ratio(p: int, q: int, bits: int) -> Bounds:
     if shift >= 0:
         return total >> shift, -(-upper >> shift)
     return total << -shift, upper << -shift
+
+
+@lru_cache(maxsize=1024)
+def _terms(work: int, halvings: int) -> int:
+    """The least N for which 2^(-N halvings) / N!, twice the first term left out, is below a unit."""
+    n, gained = 1, 2
+    while gained <= 1 << (work + 1):
+        n += 1
+        gained = gained * n << halvings
+    return n + 1
 
 
 def log_of_ratio(p: int, q: int, bits: int) -> Bounds:
@@ -88,7 +98,7 @@ def log_of_ratio(p: int, q: int, bits: int) -> Bounds:
     work = (bits + 16 + abs(e).bit_length() + 63) & ~63
     left = p << (_CELLS + max(-e, 0))
     right = q * top << max(e, 0)
-    low, high = _two_atanh(left - right, left + right, work)
+    low, high = _two_atanh(left - right, left + right, work, 2 * _CELLS + 2)
     if top != 1 << _CELLS:
         cell_low, cell_high = _log_cell(top, work)
         low, high = low + cell_low, high + cell_high
@@ -100,29 +110,29 @@ def log_of_ratio(p: int, q: int, bits: int) -> Bounds:
     return low >> shift, -(-high >> shift)
 
 
-def _two_atanh(p: int, q: int, work: int) -> Bounds:
-    """Bounds of 2 atanh(p/q) = ln((q+p)/(q-p)), for 0 <= p/q <= 1/2."""
+def _two_atanh(p: int, q: int, work: int, gain: int) -> Bounds:
+    """Bounds of 2 atanh(p/q) = ln((q+p)/(q-p)), for 0 <= (p/q)^2 < 2**-gain; as many terms whatever p/q."""
     z = (p << work) // q
     square = z * z >> work
-    total, power, n = 0, z, 1
-    while power:
+    total, power = 0, z
+    stop = 2 * (work // gain) + 3
+    for n in range(1, stop, 2):
         total += power // n
         power = power * square >> work
-        n += 2
-    # n // 2 terms, each at most 3 units low (2 of its power, 1 of its division); z itself less than one unit low
-    return 2 * total, 2 * (total + 2 * n + 4)
+    # stop / 2 terms, each at most 3 units low (2 of its power, 1 of its division); z less than one; a unit is left out
+    return 2 * total, 2 * (total + 2 * stop + 4)
 
 
 @lru_cache(maxsize=1024)
 def _log_cell(top: int, work: int) -> Bounds:
-    return _two_atanh(top - (1 << _CELLS), top + (1 << _CELLS), work)
+    return _two_atanh(top - (1 << _CELLS), top + (1 << _CELLS), work, 3)
 
 
 @lru_cache(maxsize=256)
 def ln2_bounds(bits: int) -> Bounds:
     """Bounds of ln 2, by ln 2 = 2 atanh(1/3)."""
     work = bits + 16
-    low, high = _two_atanh(1, 3, work)
+    low, high = _two_atanh(1, 3, work, 3)
     return low >> 16, -(-high >> 16)
 
 

@@ -26,14 +26,14 @@ _FINE = 20
 @final
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """All whole multiples of `grain`, a power of two from 2**-1000 to 2**1000."""
+    """All whole multiples of `grain`, a power of two from 2**-900 to 2**900."""
 
     grain: Fraction
 
     def __post_init__(self) -> None:
         grain = positive(self.grain, name="grain")
         n, d = grain.numerator, grain.denominator
-        if n & (n - 1) or d & (d - 1) or max(n, d).bit_length() > 1001:
+        if n & (n - 1) or d & (d - 1) or max(n, d).bit_length() > 901:
             raise BadInput(
                 "a grain is not a power of two",
                 hint="give a grain such as 1, '1/1024' or Fraction(1, 2**20): floats hold its multiples exactly",
@@ -45,7 +45,7 @@ class Grid:
         """A grid about a million times finer than the noise."""
         exact = positive(scale, name="scale")
         exponent = exact.numerator.bit_length() - exact.denominator.bit_length() - 1 - _FINE
-        return cls(Fraction(2) ** max(-1000, min(1000, exponent)))
+        return cls(Fraction(2) ** max(-900, min(900, exponent)))
 
     @overload
     def floor(self, value: float) -> int: ...
@@ -76,7 +76,7 @@ class Grid:
     def real(self, steps: int | Integers) -> float | NDArray[np.float64]:
         """Steps as floats: exact below 2**53 steps, rounded to nearest above (of the noisy sum: post-processing)."""
         if isinstance(steps, np.ndarray):
-            return np.ldexp(steps.astype(np.float64), self._exponent)
+            return np.multiply(steps, float(self.grain), dtype=np.float64)
         return math.ldexp(float(steps), self._exponent)
 
     @property

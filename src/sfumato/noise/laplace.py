@@ -176,10 +176,11 @@ def draw_geometric(p: int, q: int, source: Source) -> int:
     while True:
         if seen >> (bits // 2):  # otherwise (once in 2**32) the next digits come first: the bound below wants them
             work = bits + 8
+            one = q << work  # added and taken off again, so that dividing takes as long for a result of 0
             low, high = log_of_ratio(seen, 1 << bits, work)
             # The number lies above seen and below seen + 1, whose logarithms are less than 1/seen apart.
-            most = -low * p // (q << work)
-            least = (-high + (-1 << work) // seen) * p // (q << work)
+            most = (-low * p + one) // one - 1
+            least = ((-high + (-1 << work) // seen) * p + one) // one - 1
             if most == max(least, 0):
                 return most
         seen = seen << bits | source.bits(bits)
@@ -190,7 +191,6 @@ def draw_laplace(p: int, q: int, source: Source) -> int:
     """A geometric draw with a fair sign; a negative zero is drawn again (Canonne, Kamath and Steinke 2020, Algorithm 2)."""
     while True:
         magnitude = draw_geometric(p, q, source)
-        if not source.bits(1):
-            return magnitude
-        if magnitude:
-            return -magnitude
+        negative = source.bits(1)
+        if magnitude or not negative:
+            return magnitude - 2 * negative * magnitude
