@@ -100,7 +100,7 @@ def test_every_mechanism_file_is_listed() -> None:
 
 
 def _concrete(kind: type) -> set[type]:
-    subclasses = set(kind.__subclasses__())
+    subclasses: set[type] = set(kind.__subclasses__())
     return {each for each in subclasses if not inspect.isabstract(each)}.union(*map(_concrete, subclasses), set())
 
 

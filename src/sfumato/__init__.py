@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 _HOMES: dict[str, str] = {
     "Neighbours": "sfumato.core",
@@ -15,7 +16,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [*sorted(_HOMES), "__version__"]  # noqa: PLE0604
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     try:
         home = _HOMES[name]
     except KeyError:

@@ -51,7 +51,7 @@ def test_bounds_are_tightened_by_what_always_holds() -> None:
 
 def test_answers_of_one_question_are_one_vector() -> None:
     both = Sensitivity.of_cells(4) + Sensitivity.of(3)
-    assert (both.l1, both.linf, both.l2_squared, both.cells) == (7, 3, 13, 5)
+    assert (both.l1, both.linf, both.l2_squared, both.cells) == (Fraction(7), Fraction(3), Fraction(13), 5)
 
 
 def test_neighbours_do_not_mix() -> None:

@@ -9,11 +9,13 @@ from sfumato.accounting.group import Group
 from sfumato.accounting.laws import Direction
 from sfumato.accounting.loss import Loss
 from sfumato.accounting.pair import Pair
+from sfumato.accounting.range import BoundedRange
 from sfumato.accounting.sampled import Subsampled
 from sfumato.accounting.zcdp import Zcdp
 
 __all__ = [
     "Approximate",
+    "BoundedRange",
     "Composed",
     "Currency",
     "Direction",

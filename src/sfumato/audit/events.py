@@ -74,7 +74,8 @@ def _grid() -> Feature:
         mantissa, exponent = np.frexp(np.asarray(outputs, dtype=np.float64))
         whole = np.abs(mantissa * 2.0**53).astype(np.int64)
         lowest = np.where(whole == 0, 0, np.log2((whole & -whole).astype(np.float64) + (whole == 0)))
-        return np.clip(exponent - 53 + lowest.astype(np.int64) + span, 0, span + 1100).astype(np.int64)
+        codes: Codes = np.clip(exponent - 53 + lowest.astype(np.int64) + span, 0, span + 1100).astype(np.int64)
+        return codes
 
     return Feature("float grid", span + 1101, True, encode)
 
@@ -93,29 +94,54 @@ def _label(output: Any) -> Any:
     return tuple(output.tolist()) if isinstance(output, np.ndarray) else repr(output)
 
 
-def learn(left: Any, right: Any, *, score: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]) -> Event:
-    """The event with the best `score(hits under one, hits under the other)`, over features, shapes and directions."""
+@final
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Cells in the order in which they join an event, learnt for one direction."""
+
+    feature: Feature
+    cells: NDArray[np.intp]
+    reverse: bool
+    name: str
+
+
+Worth = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+"""What events are worth to an attacker, from their hits under one neighbour and under the other."""
+
+
+def learn(left: Any, right: Any) -> list[Order]:
+    """For each feature and direction: cells from either end, and by likelihood ratio."""
     pooled = np.concatenate([left, right]) if isinstance(left, np.ndarray) else [*left, *right]
-    best: tuple[float, Event] | None = None
+    orders = []
     for feature in features(pooled):
         p = np.bincount(feature.encode(left), minlength=feature.cells)
         q = np.bincount(feature.encode(right), minlength=feature.cells)
+        up = np.arange(feature.cells)
         for reverse, (one, other) in ((False, (p, q)), (True, (q, p))):
-            for name, order in _orders(feature, one, other):
-                scores = score(np.cumsum(one[order]), np.cumsum(other[order]))
-                top = int(np.argmax(scores))
-                if best is None or scores[top] > best[0]:
-                    members = np.zeros(feature.cells, dtype=np.bool_)
-                    members[order[: top + 1]] = True
-                    best = float(scores[top]), Event(feature, members, reverse, f"{name} of {feature.name}")
+            ratio = np.argsort(-(one + 0.5) / (other + 0.5), kind="stable")
+            orders.append(Order(feature, ratio, reverse, "likelihood ratio"))
+            if feature.ordered:
+                orders += [Order(feature, up, reverse, "lower tail"), Order(feature, up[::-1], reverse, "upper tail")]
+    return orders
+
+
+def choose(orders: list[Order], left: Any, right: Any, *, worth: Worth) -> Event:
+    """The event of greatest worth on draws that the orders were not learnt from."""
+    best: tuple[float, Event] | None = None
+    counts: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
+    for order in orders:
+        feature = order.feature
+        if id(feature) not in counts:
+            counts[id(feature)] = (
+                np.bincount(feature.encode(left), minlength=feature.cells),
+                np.bincount(feature.encode(right), minlength=feature.cells),
+            )
+        p, q = counts[id(feature)][:: -1 if order.reverse else 1]
+        values = worth(np.cumsum(p[order.cells]), np.cumsum(q[order.cells]))
+        top = int(np.argmax(values))
+        if best is None or values[top] > best[0]:
+            members = np.zeros(feature.cells, dtype=np.bool_)
+            members[order.cells[: top + 1]] = True
+            best = float(values[top]), Event(feature, members, order.reverse, f"{order.name} of {feature.name}")
     assert best is not None
     return best[1]
-
-
-def _orders(feature: Feature, one: NDArray[Any], other: NDArray[Any]) -> list[tuple[str, NDArray[np.intp]]]:
-    """Orders in which cells join an event: from either end, and by likelihood ratio."""
-    ratio = np.argsort(-(one + 0.5) / (other + 0.5), kind="stable")
-    if not feature.ordered:
-        return [("likelihood ratio", ratio)]
-    up = np.arange(feature.cells)
-    return [("lower tail", up), ("upper tail", up[::-1]), ("likelihood ratio", ratio)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,17 @@ from numpy.typing import NDArray
 
 from sfumato.accounting import DiscreteGaussianLoss, Gdp, Loss
 from sfumato.audit.confidence import clopper_pearson
-from sfumato.audit.events import learn
-from sfumato.audit.exact import epsilons_of, verify
+from sfumato.audit.events import Worth, choose, learn
+from sfumato.audit.exact import verify
 from sfumato.audit.report import Report
-from sfumato.core.errors import BadInput
+from sfumato.core.errors import BadInput, Bug
 from sfumato.core.exact import Number, probability
 from sfumato.mechanisms.base import Case, Mechanism
 from sfumato.mechanisms.law import Law
 from sfumato.noise import Source, system_source
 
-_LEARN = 0.15
+_LEARN, _CHOOSE = 0.08, 0.12
+_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 _USUAL_DELTA = 1e-5
 
 
@@ -49,24 +51,31 @@ def audit(
     left = mechanism.repeat(case.left, count, stream)
     right = mechanism.repeat(case.right, count, stream)
 
-    cut = max(1, int(_LEARN * count))
+    learn_end, choose_end = int(_LEARN * count), int((_LEARN + _CHOOSE) * count)
     gaussian = isinstance(loss, DiscreteGaussianLoss | Gdp)
-    value = _gaussian_mu if gaussian else _log_ratio(target)
-    event = learn(left[:cut], right[:cut], score=_cautious(value, cut, count - cut, risk))
-    hits, misses = event.hits(left[cut:]), event.hits(right[cut:])
+    worth = _cautious(_advantage if gaussian else _log_ratio(target), choose_end - learn_end, risk)
+    event = choose(
+        learn(left[:learn_end], right[:learn_end]), left[learn_end:choose_end], right[learn_end:choose_end], worth=worth
+    )
+    rest = count - choose_end
+    hits, misses = event.hits(left[choose_end:]), event.hits(right[choose_end:])
     if event.reverse:
         hits, misses = misses, hits
-    low, _ = clopper_pearson(hits, count - cut, miss=risk)
-    _, high = clopper_pearson(misses, count - cut, miss=risk)
-    bound = float(value(np.array([low]), np.array([high]))[0])
+    low, _ = clopper_pearson(hits, rest, miss=risk)
+    _, high = clopper_pearson(misses, rest, miss=risk)
     if gaussian:
-        bound = Gdp(mu=bound, about=loss.about).epsilon(target) if bound > 0 else 0.0
+        # A guess "left if the event happened" is right hits + (rest - misses) times of 2 rest. The binomial bound holds for
+        # a sum of unequal chances too (Hoeffding 1956, Theorem 5), and the whole risk goes into this one number.
+        right_guesses, _ = clopper_pearson(hits + rest - misses, 2 * rest, miss=2 * risk)
+        bound = _gaussian_epsilon(loss, 2 * right_guesses - 1, target)
+    else:
+        bound = max(0.0, float(_log_ratio(target)(np.array([low]), np.array([high]))[0]))
 
     return Report(
-        mechanism=", ".join(f"{k} {v}" for k, v in mechanism.describe().items()),
+        mechanism=_title(mechanism),
         claimed=loss.epsilon(target),
         delta=target,
-        lower_bound=max(0.0, bound),
+        lower_bound=bound,
         confidence=1 - 2 * risk,
         runs=count,
         event=event.name,
@@ -96,11 +105,47 @@ def _affordable(
     return max(1000, min(runs, int(rate * seconds / 3)))
 
 
+def _title(mechanism: Mechanism[Any, Any]) -> str:
+    name, *parameters = mechanism.describe().items()
+    return f"{name[1]}({', '.join(f'{key} {value}' for key, value in parameters if value != 'None')})"
+
+
 Value = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 
+def _gaussian_epsilon(loss: Loss, advantage: float, delta: float) -> float:
+    """The epsilon of the least Gaussian noise whose curve starts as high as `advantage`: its delta at epsilon 0.
+
+    Two Gaussians are told apart best by a half-line, and how well says what the noise is, hence the whole curve.
+    """
+    if advantage <= 0:
+        return 0.0
+    low, high = 1 / 64, 64.0
+    for _ in range(40):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if _narrower(loss, middle).delta(0.0) >= advantage else (low, middle)
+    return _narrower(loss, high).epsilon(delta)
+
+
+def _narrower(loss: Loss, factor: float) -> Loss:
+    """The same Gaussian noise with its sigma multiplied by `factor`."""
+    match loss:
+        case Gdp():
+            return Gdp(loss.mu / Fraction(factor), loss.about)
+        case DiscreteGaussianLoss():
+            variance = (loss.variance * Fraction(factor) ** 2).limit_denominator(10**9)
+            return DiscreteGaussianLoss(max(variance, Fraction(1, 1000)), loss.sensitivity)
+        case _:
+            raise Bug("only Gaussian losses have a Gaussian curve")
+
+
+def _advantage(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
+    """How much better than a coin a guess from the event is."""
+    return np.asarray(p - q)
+
+
 def _log_ratio(delta: float) -> Value:
-    """ln((p - delta) / q): the least epsilon that allows these two probabilities."""
+    """ln((p - delta) / q)."""
 
     def value(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -109,33 +154,27 @@ def _log_ratio(delta: float) -> Value:
     return value
 
 
-def _gaussian_mu(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
-    """The least mu whose trade-off curve allows these two probabilities (Dong, Roth and Su 2022)."""
-    from scipy.special import ndtri
+def _cautious(value: Value, runs: int, risk: float) -> Worth:
+    """`value` after both frequencies are pulled in by their own uncertainty, so that luck is not mistaken for strength."""
 
-    mu: NDArray[Any] = ndtri(p) - ndtri(q)
-    return mu
-
-
-def _cautious(value: Value, learnt: int, left: int, risk: float) -> Value:
-    """`value` after both frequencies are pulled in by what Clopper-Pearson will cost on the other draws."""
-
-    def score(hits: NDArray[Any], misses: NDArray[Any]) -> NDArray[Any]:
+    def worth(hits: NDArray[Any], misses: NDArray[Any]) -> NDArray[Any]:
         from scipy.special import ndtri
 
         width = float(-ndtri(risk))
-        p, q = hits / learnt, (misses + 0.5) / (learnt + 1)
-        low = p - width * np.sqrt(p * (1 - p) / left) - 4 / left
-        high = q + width * np.sqrt(q * (1 - q) / left) + 8 / left
-        worth = value(np.clip(low, 0, 1), np.clip(high, 1e-300, 1))
-        return np.where(np.isfinite(worth), worth, -np.inf)
+        p, q = hits / runs, (misses + 0.5) / (runs + 1)
+        low = p - width * np.sqrt(p * (1 - p) / runs) - 4 / runs
+        high = q + width * np.sqrt(q * (1 - q) / runs) + 8 / runs
+        found = value(np.clip(low, 0, 1), np.clip(high, 1e-300, 1))
+        return np.where(np.isfinite(found), found, -np.inf)
 
-    return score
+    return worth
 
 
 def _outside(loss: Loss, low: float, high: float) -> bool:
     """Whether p >= low and q <= high contradicts p <= e^epsilon q + delta(epsilon) at some epsilon."""
-    return any(low - math.exp(epsilon) * high > loss.delta(float(epsilon)) for epsilon in epsilons_of(loss))
+    centre = math.log(low / high) if low > 0 else 0.0
+    marks = [centre * share for share in _SHARES] + [-0.5, 0.0]
+    return any(low - math.exp(mark) * high > loss.delta(mark) for mark in marks)
 
 
 def _misfit(law: Law | None, outputs: Any) -> float | None:

@@ -7,6 +7,7 @@ from typing import Generic, NoReturn, TypeVar, final
 
 from sfumato.core.errors import Bug
 
+T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -14,7 +15,7 @@ _HINT = "release it through a mechanism; transform it with .map(f)"
 
 
 @final
-class Private(Generic[T]):
+class Private(Generic[T_co]):
     """An exact answer that cannot be printed, compared, counted, hashed, pickled or branched on by accident.
 
     `map` transforms what is inside. Only `unseal` opens the box, and a test holds the list of the two files that may
@@ -23,10 +24,10 @@ class Private(Generic[T]):
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: T) -> None:
+    def __init__(self, value: T_co) -> None:
         self._value = value
 
-    def map(self, f: Callable[[T], U]) -> Private[U]:
+    def map(self, f: Callable[[T_co], U]) -> Private[U]:
         """The box around `f(value)`."""
         return Private(f(self._value))
 

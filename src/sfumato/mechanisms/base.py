@@ -104,11 +104,11 @@ class Mechanism(ABC, Generic[In, Out]):
         if reach.l1 == 0:
             raise BadInput("nothing to protect: the sensitivity is 0", hint="a public value needs no mechanism")
 
-        def candidate(amount: Fraction) -> Self:
-            return cls(**{cls.noise_field: amount, **public})
+        def with_noise(amount: Fraction) -> dict[str, Any]:
+            return {cls.noise_field: amount, **public}
 
-        amount = calibrate(lambda noise: candidate(noise).loss(reach), epsilon=target, delta=mass)
-        return candidate(amount)
+        least = calibrate(lambda amount: cls(**with_noise(amount)).loss(reach), epsilon=target, delta=mass)
+        return cls(**with_noise(least))
 
     @final
     def describe(self) -> dict[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, final
 
-from sfumato.core.errors import BadInput
 from sfumato.core.exact import Number, positive
+from sfumato.noise import Grid
 
 
 @final
@@ -38,12 +38,5 @@ class Grain:
         return value
 
     def __set__(self, instance: Any, value: Number | None) -> None:
-        grain = None if value is None else positive(value, name=self._name)
-        if grain is not None and (
-            grain.numerator & (grain.numerator - 1) or grain.denominator & (grain.denominator - 1)
-        ):
-            raise BadInput(
-                f"{self._name} is not a power of two, so floats cannot be floored to it exactly",
-                hint="take Fraction(1, 1024), 0.25, 1, 8, ...",
-            )
+        grain = None if value is None else Grid(positive(value, name=self._name)).grain
         instance.__dict__[self._name] = grain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 _HOMES = {
     "ScriptedSource": "sfumato.testing.scripted",
@@ -13,7 +14,7 @@ _HOMES = {
 __all__ = ["ScriptedSource", "check_ledger", "check_mechanism"]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'sfumato.testing' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

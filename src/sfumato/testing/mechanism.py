@@ -44,21 +44,26 @@ def check_loss(mechanism: Mechanism[Any, Any]) -> None:
     """The loss grows with the sensitivity, speaks of its neighbours, and loss and calibration refuse nonsense."""
     name = type(mechanism).__name__
     for case in mechanism.audit_cases():
-        reach = case.sensitivity
-        loss, double = mechanism.loss(reach), mechanism.loss(reach.scaled(2))
-        assert loss.about == reach.about, f"{name} changed what its promise is about"
-        other = dataclasses.replace(reach, about=Neighbours(reach.about.relation, "household"))
+        moved = case.sensitivity
+        loss, double = mechanism.loss(moved), mechanism.loss(moved.scaled(2))
+        assert loss.about == moved.about, f"{name} changed what its promise is about"
+        other = dataclasses.replace(moved, about=Neighbours(moved.about.relation, "household"))
         assert mechanism.loss(other).about == other.about, f"{name} forgets which unit it protects"
         previous = 1.0
-        for epsilon in (-1.0, 0.0, 0.1, 0.5, 1.0, 2.0, 8.0):
-            delta = loss.delta(epsilon)
-            assert 0 <= delta <= previous, f"{name}: the profile rises at {epsilon}"
-            assert double.delta(epsilon) >= delta * (1 - 1e-9), f"{name}: twice the sensitivity costs less at {epsilon}"
+        for at in (-1.0, 0.0, 0.1, 0.5, 1.0, 2.0, 8.0):
+            delta = loss.delta(at)
+            assert 0 <= delta <= previous, f"{name}: the profile rises at {at}"
+            assert double.delta(at) >= delta * (1 - 1e-9), f"{name}: twice the sensitivity costs less at {at}"
             previous = delta
-    for bad in (-1, float("inf"), float("nan")):
-        _refuses(lambda bad=bad: mechanism.loss(bad), f"{name}.loss({bad})")
-    for bad in (0, -1, float("inf"), float("nan"), "x"):
-        _refuses(lambda bad=bad: type(mechanism).calibrate(sensitivity=1, epsilon=bad), f"{name}.calibrate({bad})")
+    for reach in (-1, float("inf"), float("nan")):
+        _refuses(lambda reach=reach: mechanism.loss(reach), f"{name}.loss({reach})")
+    public = {
+        field.name: getattr(mechanism, field.name)
+        for field in dataclasses.fields(mechanism)  # type: ignore[arg-type]
+        if field.name != mechanism.noise_field
+    }
+    for epsilon in (0, -1, float("inf"), float("nan"), "x"):
+        _refuses(lambda at=epsilon: type(mechanism).calibrate(epsilon=at, **public), f"{name}.calibrate({epsilon})")
 
 
 def check_law(mechanism: Mechanism[Any, Any]) -> None:

@@ -47,7 +47,7 @@ class Exponential(Mechanism[Scores, int]):
     def loss(self, sensitivity: Sensitivity | Number) -> Loss:
         reach = Sensitivity.of(sensitivity)
         one_way = self.rate * self.grain * grains_moved(reach, self.grain)
-        return BoundedRange(epsilon=one_way if self.monotone else 2 * one_way, about=reach.about)
+        return BoundedRange(one_way if self.monotone else 2 * one_way, reach.about)
 
     def sample(self, value: Scores, source: Source) -> int:
         return int(self.repeat(value, 1, source)[0])
@@ -81,12 +81,15 @@ class Exponential(Mechanism[Scores, int]):
 
     def audit_cases(self) -> Sequence[Case[Scores]]:
         """A candidate that is seldom chosen, and moves up while all others move down: 2 rate D is reached in the limit."""
+        return tuple(self._far(times) for times in (2, 12))
+
+    def _far(self, times: int) -> Case[Scores]:
         others = self.candidates - 1
-        far = math.ceil(Fraction(2) / (self.rate * self.grain)) * self.grain
+        far = math.ceil(Fraction(times) / (self.rate * self.grain)) * self.grain
         down = 0 if self.monotone else -self.grain
         left = [float(-far)] + [0.0] * others
         right = [float(-far + self.grain)] + [float(down)] * others
-        return (Case(left, right, Sensitivity.of(self.grain), tight=False),)
+        return Case(left, right, Sensitivity.of(self.grain), tight=False)
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

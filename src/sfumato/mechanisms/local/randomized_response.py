@@ -67,7 +67,7 @@ class RandomizedResponse(Mechanism[Answers, Any]):
     def loss(self, sensitivity: Sensitivity | Number = 1) -> Loss:
         reach = Sensitivity.of(sensitivity, about=Neighbours.REPLACE)
         ratio = max(self.truth / self.other, self.other / self.truth)
-        return Pure(epsilon=math.ceil(reach.l1) * _log_up(ratio), about=reach.about)
+        return Pure(math.ceil(reach.l1) * _log_up(ratio), about=reach.about)
 
     def sample(self, value: Answers, source: Source) -> Any:
         if isinstance(value, np.ndarray):
@@ -132,7 +132,9 @@ class RandomizedResponse(Mechanism[Answers, Any]):
             raise BadInput("nothing to protect: the sensitivity is 0", hint="a public answer needs no mechanism")
         growth = Fraction(exp_bounds(positive(epsilon, name="epsilon") / answers, _BITS)[0], 2**_BITS)
         truth = growth / (growth + categories - 1)
-        return cls(Fraction(math.floor(truth * 2**_BITS), 2**_BITS), categories)
+        # Coarse enough that the weights of all categories fit in 64 bits, where many answers are drawn at once.
+        steps = 2 ** max(8, 60 - (categories - 1).bit_length())
+        return cls(Fraction(math.floor(truth * steps), steps), categories)
 
     def _shifts(self, count: int, source: Source) -> NDArray[np.int64]:
         """How far each answer is turned around the circle of categories; 0 is the truth."""

@@ -36,7 +36,7 @@ class Gaussian(Mechanism[Value, Any]):
 
     def loss(self, sensitivity: Sensitivity | Number) -> Loss:
         reach = steps_of(Sensitivity.of(sensitivity), self.grain)
-        return DiscreteGaussianLoss.of(variance=self._steps() ** 2, sensitivity=reach)
+        return DiscreteGaussianLoss(self._steps() ** 2, reach)
 
     def sample(self, value: Value, source: Source) -> Any:
         law = DiscreteGaussian(self._steps() ** 2)

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any, Self, final
 
 from sfumato.accounting import DiscreteLaplaceLoss, Loss
-from sfumato.core.exact import Number
+from sfumato.core.errors import BadInput
+from sfumato.core.exact import Number, positive, probability
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms.base import Case, Mechanism
 from sfumato.mechanisms.law import Law
@@ -55,6 +56,18 @@ class Laplace(Mechanism[Value, Any]):
     @classmethod
     def examples(cls) -> Sequence[Self]:
         return (cls(scale=1), cls(scale="1/2"), cls(scale=10), cls(scale=2, grain="1/4"))
+
+    @classmethod
+    def calibrate(
+        cls, *, sensitivity: Sensitivity | Number = 1, epsilon: Number, delta: Number = 0, **public: Any
+    ) -> Self:
+        """scale = l1 / epsilon, exactly. It is pure, so a delta is not needed; one that is given is left unspent."""
+        probability(delta, name="delta")
+        unit = cls(scale=1, **public)
+        steps = steps_of(Sensitivity.of(sensitivity), unit.grain).l1 // 1
+        if steps == 0:
+            raise BadInput("nothing to protect: the sensitivity is 0", hint="a public value needs no mechanism")
+        return cls(scale=steps * (unit.grain or 1) / positive(epsilon, name="epsilon"), **public)
 
     def _steps(self) -> Fraction:
         return self.scale / (self.grain or 1)

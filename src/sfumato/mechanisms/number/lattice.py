@@ -18,6 +18,7 @@ from sfumato.core.errors import BadInput
 from sfumato.core.exact import up
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms.law import Law
+from sfumato.noise import Grid
 
 Value = int | float | NDArray[np.int64] | NDArray[np.float64]
 """A whole number or an array of them; with a grain, a real number or an array of them."""
@@ -25,6 +26,8 @@ Value = int | float | NDArray[np.int64] | NDArray[np.float64]
 INPUT_LIMIT = 2**61 - 1
 OUTPUT_LIMIT = 2**62
 _NOISE_LIMIT = 2**62 + 2**61 - 1
+_LONGEST = 256
+"""A law is written down outcome by outcome up to this scale in steps: some 45 000 outcomes."""
 
 
 def _not_whole() -> BadInput:
@@ -33,13 +36,11 @@ def _not_whole() -> BadInput:
     )
 
 
-def _not_finite() -> BadInput:
-    return BadInput("a value is not finite", hint="decide first what NaN and infinity count as, then clamp to a range")
-
-
 class IntegerLaw(Protocol):
     """A symmetric law on the integers with certified probabilities, scaled by 2**bits."""
 
+    @property
+    def reach(self) -> int: ...
     def pmf_bounds(self, k: int, bits: int) -> tuple[int, int]: ...
     def tail_bounds(self, m: int, bits: int) -> tuple[int, int]: ...
 
@@ -78,8 +79,8 @@ def half_width(steps: int, grain: Fraction | None) -> float:
 
 
 def law_on_lattice(noise: IntegerLaw, value: Value, *, grain: Fraction | None, bits: int = 128) -> Law | None:
-    """The law of one noisy cell as released; None for vectors, whose cells are independent copies."""
-    if isinstance(value, np.ndarray):
+    """The law of one noisy cell as released. None for vectors, whose cells are independent copies, and for long laws."""
+    if isinstance(value, np.ndarray) or noise.reach > _LONGEST:
         return None
     centre = _scalar_step(value, grain)
     weights: dict[Hashable, tuple[int, int]] = {}
@@ -94,26 +95,22 @@ def law_on_lattice(noise: IntegerLaw, value: Value, *, grain: Fraction | None, b
 def _scalar_step(value: int | float, grain: Fraction | None) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise _not_whole()
+    if grain is not None:
+        return (
+            math.floor(int(value) / grain) if isinstance(value, int | np.integer) else Grid(grain).floor(float(value))
+        )
     if isinstance(value, float | np.floating):
-        if grain is None:
-            raise _not_whole()
-        if not math.isfinite(value):
-            raise _not_finite()
-        return math.floor(Fraction(float(value)) / grain)
-    return int(value) if grain is None else math.floor(int(value) / grain)
+        raise _not_whole()
+    return int(value)
 
 
 def _array_steps(value: NDArray[Any], grain: Fraction | None) -> NDArray[np.int64]:
-    if value.dtype.kind in "iu" and grain is None:
-        if value.dtype.kind == "u":
-            return np.minimum(value, np.uint64(INPUT_LIMIT)).astype(np.int64)
-        return np.clip(value.astype(np.int64), -INPUT_LIMIT, INPUT_LIMIT)
-    if value.dtype.kind not in "iuf" or grain is None:
-        raise _not_whole()
-    real = value.astype(np.float64)
-    if not np.isfinite(real).all():
-        raise _not_finite()
-    # Division by a power of two and floor are exact in binary floating point, short of overflow, which the clip absorbs.
-    with np.errstate(over="ignore"):
-        scaled = np.floor(real / float(grain))
-    return np.clip(scaled, -float(2**60), float(2**60)).astype(np.int64)
+    if grain is not None and value.dtype.kind in "iuf":
+        floored: NDArray[np.int64] = np.clip(Grid(grain).floor(value), -INPUT_LIMIT, INPUT_LIMIT)
+        return floored
+    if value.dtype.kind == "u":
+        return np.minimum(value, np.uint64(INPUT_LIMIT)).astype(np.int64)
+    if value.dtype.kind == "i":
+        whole: NDArray[np.int64] = np.clip(value.astype(np.int64), -INPUT_LIMIT, INPUT_LIMIT)
+        return whole
+    raise _not_whole()
