@@ -13,7 +13,7 @@ from sfumato.accounting.gaussian import Gdp
 from sfumato.accounting.laws import Direction
 from sfumato.accounting.loss import Loss, real, words
 from sfumato.accounting.rounding import above
-from sfumato.accounting.zcdp import Zcdp
+from sfumato.accounting.zcdp import Zcdp, line_of
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import sqrt_up, up
 from sfumato.core.neighbours import Neighbours
@@ -52,11 +52,16 @@ class Composed(Loss):
         at = real(epsilon)
         if math.isinf(at):
             return 1.0 if at < 0 else up(self.failure)
-        bounded, line = self.pure(), self.zcdp()
-        if bounded is not None and at >= bounded[0]:
-            return up(bounded[1])
-        numeric = max(self.curve(direction, at) for direction in self.directions)
-        return numeric if line is None or line[0] == 0 else min(numeric, Zcdp(*line).delta(at))
+        bounded, line = self.pure(), line_of(self)
+        beyond = bounded is not None and at >= bounded[0]
+        if bounded is not None and beyond and bounded[1] == 0:
+            return 0.0
+        bounds = [max(self.curve(direction, at) for direction in self.directions)]
+        if bounded is not None and beyond:
+            bounds.append(up(bounded[1]))
+        if line is not None:
+            bounds.append(line.delta(at))
+        return min(bounds)
 
     def curve(self, direction: Direction, epsilon: float) -> float:
         from sfumato.accounting.numeric import composition
@@ -85,8 +90,8 @@ class Composed(Loss):
                 "numeric composition of so many parts rounds by more than this delta",
                 hint="ask at a larger delta, or charge the parts under zcdp",
             )
-        line = self.zcdp()
-        return worst if line is None or line[0] == 0 else min(worst, Zcdp(*line).epsilon(delta))
+        line = line_of(self)
+        return worst if line is None else min(worst, line.epsilon(delta))
 
     def renyi(self, order: float) -> float:
         return above(math.fsum(times * loss.renyi(order) for loss, times in self.parts))

@@ -13,7 +13,7 @@ from sfumato.accounting.compose import Composed, compose
 from sfumato.accounting.gaussian import DiscreteGaussianLoss, Gdp
 from sfumato.accounting.loss import Loss, order_of, real, words
 from sfumato.accounting.rounding import above, exp_up, turned
-from sfumato.accounting.zcdp import Zcdp
+from sfumato.accounting.zcdp import Zcdp, line_of
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import up
 from sfumato.core.neighbours import Neighbours
@@ -67,8 +67,8 @@ class Group(Loss):
             steps = math.inf
         each = self.loss.delta(math.nextafter(step, -math.inf) if step > 0 else 0.0)
         walked = 0.0 if each == 0 else min(1.0, above(each * steps))
-        line = self.zcdp()
-        return walked if line is None or line[0] == 0 else min(walked, Zcdp(*line).delta(at))
+        line = line_of(self)
+        return walked if line is None else min(walked, line.delta(at))
 
     def renyi(self, order: float) -> float:
         a = order_of(order)

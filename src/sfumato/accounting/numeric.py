@@ -87,6 +87,8 @@ def composition(parts: tuple[tuple[Loss, int], ...], direction: Direction) -> Co
     total, noise, ripple = None, 0.0, 0.0
     for law, times in laws:
         part = _on_grid(law, step)
+        if not part.masses.any():
+            return replace(part, infinite=1.0)
         ripple += times * part.ripple
         pmf: Any = pld_pmf.DensePLDPmf(float(step), part.lowest, part.masses, part.infinite, True)
         if times > 1:
@@ -168,9 +170,9 @@ def _spread(law: Law) -> tuple[float, float]:
 
     match law:
         case Rungs() | Points():
-            ratios = _ratios(law)
             if not (law.masses > 1e-30).any():
                 return 1e-9, 1e-9
+            ratios = _ratios(law)
             weights = law.masses / law.masses.sum()
             mean = float(weights @ ratios)
             kept = ratios[law.masses > 1e-30]
@@ -197,8 +199,8 @@ def _on_grid(law: Law, step: Fraction) -> Composition:
             if highest % step == 0 and spacing % step == 0:
                 return _whole_rungs(law, step)
             return _points(_ratios(law), masses, infinite, float(step))
-        case Points(ratios=ratios, masses=masses, infinite=infinite):
-            return _points(ratios, masses, infinite, float(step))
+        case Points(masses=masses, infinite=infinite):
+            return _points(_ratios(law), masses, infinite, float(step))
         case Normals():
             return _normals(law, float(step))
         case Curve(delta=delta):
@@ -216,7 +218,8 @@ def _ratios(law: Rungs | Points) -> Array:
             ratios = float(highest) - np.arange(len(masses)) * float(spacing)
         case Points(ratios=ratios):
             pass
-    return np.asarray(ratios + np.abs(ratios).max() * 2.0**-50, dtype=np.float64)
+    largest = float(np.abs(ratios).max(initial=0.0))
+    return np.asarray(ratios + largest * 2.0**-50, dtype=np.float64)
 
 
 def _whole_rungs(law: Rungs, step: Fraction) -> Composition:

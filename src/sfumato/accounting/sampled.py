@@ -109,7 +109,7 @@ class Subsampled(Loss):
             case Direction.REMOVE:
                 with np.errstate(divide="ignore"):
                     without = np.exp(np.minimum(np.log(masses) - ratios, 0.0))
-                rest = max(0.0, 1.0 - float(without.sum())) + 1e-12
+                rest = (1 - rate) * max(0.0, 1.0 - float(without.sum())) + 1e-12
                 return Points(
                     np.append(np.logaddexp(stay, math.log(rate) + ratios), stay),
                     np.append(((1 - rate) * without + rate * masses) * (1 + 1e-12), rest),

@@ -51,6 +51,12 @@ class Zcdp(Loss):
         return words("zcdp", self.about, rho=self.rho, failure=self.failure)
 
 
+def line_of(loss: Loss) -> Zcdp | None:
+    """What is left of a loss when only its line is kept; None when it has none, or one that says nothing."""
+    line = loss.zcdp()
+    return None if line is None or line[0] == 0 or line[1] >= 1 else Zcdp(*line, loss.about)
+
+
 def line_delta(rho: float, epsilon: float) -> float:
     """The least over orders a = 1 + x of e^((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1), for an epsilon of 0 or more.
 
