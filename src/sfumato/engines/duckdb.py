@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 from collections.abc import Mapping
 from typing import Any, final
@@ -17,17 +19,47 @@ TYPES: dict[Type, str] = {
     "boolean": "BOOLEAN",
     "date": "DATE",
 }
+NUMBERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "U",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL",
+    "BOOLEAN",
+    "VARCHAR",
+)
+DAYS = ("DATE", "TIMESTAMP")
+READABLE: dict[Type, tuple[str, ...]] = {
+    "integer": NUMBERS,
+    "number": NUMBERS,
+    "boolean": NUMBERS,
+    "date": (*DAYS, "VARCHAR"),
+    "category": (*NUMBERS, *DAYS, "ENUM"),
+    "text": (*NUMBERS, *DAYS, "ENUM"),
+}
+"""What the engine's types may be read as; anything else would only give NULLs."""
 WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 APART = {*WHOLE, "UBIGINT", "HUGEINT", "UHUGEINT", "UUID", "VARCHAR", "DATE", "BOOLEAN"}
 
 
 @final
 class DuckDB:
-    """One connection, shared by threads one statement at a time."""
+    """One connection, shared by threads one statement at a time.
+
+    After the sources are open nothing else is: no other file, no extension, no setting, no name of the caller's. What
+    does not fit in `memory` goes to the folder `spill`, or fails if there is none: rows of people are not left lying
+    about.
+    """
 
     dialect = "duckdb"
 
-    def __init__(self, sources: Mapping[str, Source], *, threads: int = 2, memory: str = "2GB") -> None:
+    def __init__(
+        self, sources: Mapping[str, Source], *, threads: int = 2, memory: str = "2GB", spill: str = ""
+    ) -> None:
         import duckdb
 
         self._lock = threading.Lock()
@@ -38,6 +70,7 @@ class DuckDB:
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
                 "python_enable_replacements": False,
+                "temp_directory": spill,
             }
         )
         self._connection.execute("SET preserve_insertion_order = false")
@@ -46,6 +79,9 @@ class DuckDB:
         self._connection.execute("SET perfect_ht_threshold = 20")
         for place, (name, source) in enumerate(sources.items()):
             self._open(f"source_{place}", name, source)
+        folders = ", ".join(_text(folder) for folder in sorted(map(_folder, sources.values())) if folder)
+        self._connection.execute(f"SET allowed_directories = [{folders}]")
+        self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
 
     def schema(self, table: str) -> dict[str, str]:
@@ -93,7 +129,7 @@ class DuckDB:
         if source.location is None:
             self._connection.register(raw, source.data)
             return _quoted(raw)
-        kind, _, where = source.location.partition(":")
+        kind, where = _location(source.location)
         match kind:
             case "csv":
                 return f"read_csv({_text(where)}, all_varchar = true, header = true, nullstr = '')"
@@ -105,6 +141,20 @@ class DuckDB:
                 return f"{_quoted(raw)}.{_quoted(table)}"
             case _:
                 raise BadInput("a source of this kind cannot be read here", hint="use csv:, parquet: or duckdb:")
+
+
+def _location(location: str) -> tuple[str, str]:
+    """The kind of a source and its absolute path; a DuckDB file's table stays behind it."""
+    kind, _, where = location.partition(":")
+    return kind, os.path.abspath(where)
+
+
+def _folder(source: Source) -> str:
+    """The folder that a source's files lie in, before any wildcard."""
+    if source.location is None:
+        return ""
+    plain = re.split(r"[*?\[]", _location(source.location)[1])[0]
+    return os.path.dirname(plain) + os.sep
 
 
 def _kind(found: Mapping[str, str], column: str) -> str:
@@ -126,6 +176,12 @@ def _apart(column: str, kind: str, missing: tuple[str, ...]) -> str:
 def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str:
     """A column as its declared type, NULL where it cannot be; floats become integers by floor, never by a cast."""
     target, raw = TYPES[wanted], _quoted(column)
+    if not kind.startswith(READABLE[wanted]):
+        raise BadInput(
+            f"the source's column {column} cannot be read as {wanted}",
+            hint="compare the types in the policy with the source's",
+            code="SF019",
+        )
     if kind == target and kind != "VARCHAR":
         return raw
     if kind == "VARCHAR":
@@ -138,7 +194,7 @@ def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str
                 return f"TRY_CAST({digits} AS BIGINT)"
             case _:
                 return f"TRY_CAST(trim({text}, ' ') AS {target})"
-    if wanted == "integer" and kind not in WHOLE:
+    if wanted == "integer" and kind not in {*WHOLE, "BOOLEAN"}:
         number = f"TRY_CAST({raw} AS HUGEINT)" if "INT" in kind else f"TRY_CAST(floor({raw}) AS HUGEINT)"
         return f"TRY_CAST({number} AS BIGINT)"
     return f"TRY_CAST({raw} AS {target})"
