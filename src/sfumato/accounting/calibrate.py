@@ -45,6 +45,9 @@ def calibrate(
                     "no amount of this noise keeps the promise",
                     hint="ask for a delta above 0, or for a mechanism whose noise has heavier tails",
                 )
+    decade = Fraction(10) ** math.floor(math.log10(high))
+    if low < decade < high:
+        low, high = (low, decade) if kept(decade) else (decade, high)
     grain = Fraction(10) ** (math.floor(math.log10(low)) - digits + 1)
     few, many = low // grain, -(-high // grain)
     while many - few > 1:

@@ -14,7 +14,7 @@ from typing import final
 from sfumato.accounting.loss import Loss
 from sfumato.accounting.zcdp import line_delta
 from sfumato.core.errors import BadInput, NotSupported
-from sfumato.core.exact import down, positive, probability
+from sfumato.core.exact import down, fraction, positive, probability
 from sfumato.core.neighbours import Neighbours
 
 
@@ -55,7 +55,8 @@ class Spent:
         """What `to_json` wrote; anything else is refused."""
         for currency in Currency:
             if set(text) == {currency.value, "failure"}:
-                spent = cls(currency, Fraction(text[currency.value]), Fraction(text["failure"]))
+                amounts = (fraction(text[key], name=key) for key in (currency.value, "failure"))
+                spent = cls(currency, *amounts)
                 if spent.amount >= 0 and spent.failure >= 0 and spent.to_json() == dict(text):
                     return spent
         raise BadInput(
