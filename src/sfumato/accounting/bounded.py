@@ -40,10 +40,10 @@ class Pure(Loss):
         return _response_delta(self.bound, real(epsilon))
 
     def renyi(self, order: float) -> float:
-        return _response_renyi(self.bound, order)
+        return response_renyi(self.bound, order)
 
     def zcdp(self) -> tuple[Fraction, Fraction]:
-        return _response_rho(self.bound), Fraction(0)
+        return response_rho(self.bound), Fraction(0)
 
     def pure(self) -> tuple[Fraction, Fraction]:
         return self.bound, Fraction(0)
@@ -76,10 +76,10 @@ class Approximate(Loss):
         return with_failure(self.failure, _response_delta(self.bound, real(epsilon)))
 
     def renyi(self, order: float) -> float:
-        return _response_renyi(self.bound, order)
+        return response_renyi(self.bound, order)
 
     def zcdp(self) -> tuple[Fraction, Fraction]:
-        return _response_rho(self.bound), self.failure
+        return response_rho(self.bound), self.failure
 
     def pure(self) -> tuple[Fraction, Fraction]:
         return self.bound, self.failure
@@ -135,7 +135,7 @@ class DiscreteLaplaceLoss(Loss):
         return min(1.0, above((rise(gap) + inside) / (1 + exp_down(-1 / self.scale))))
 
     def renyi(self, order: float) -> float:
-        general = _response_renyi(self.largest, order)
+        general = response_renyi(self.largest, order)
         if math.isinf(order) or self.l1 == 0:
             return general
         # Sum of P^order Q^(1 - order) by the places where the ratio is constant, e^(k l1/scale) taken out.
@@ -148,7 +148,7 @@ class DiscreteLaplaceLoss(Loss):
         return min(general, max(0.0, reach * (1 + 1e-14) + (math.log(total) + 1e-12) / k))
 
     def zcdp(self) -> tuple[Fraction, Fraction]:
-        return _response_rho(self.largest), Fraction(0)
+        return response_rho(self.largest), Fraction(0)
 
     def pure(self) -> tuple[Fraction, Fraction]:
         return self.largest, Fraction(0)
@@ -186,7 +186,7 @@ def _response_law(bound: Fraction, failure: Fraction) -> Rungs:
     return Rungs(bound, 2 * bound, masses, up(failure))
 
 
-def _response_renyi(bound: Fraction, order: float) -> float:
+def response_renyi(bound: Fraction, order: float) -> float:
     """The divergence of randomized response, which no pair of laws with the same largest ratio exceeds."""
     top = up(bound)
     if math.isinf(order):
@@ -195,9 +195,9 @@ def _response_renyi(bound: Fraction, order: float) -> float:
     # (e^(k bound) p + e^(-k bound) (1 - p)) with p = 1/(1 + e^-bound), e^(k bound) taken out; see DiscreteLaplaceLoss.
     total = (1 + math.exp(-top * (2 * k + 1))) / (1 + math.exp(-top))
     exact = top * (1 + 1e-14) + (math.log(total) + 1e-12) / k
-    return max(0.0, above(min(top, exact, (k + 1) * up(_response_rho(bound))), ulps=16))
+    return max(0.0, above(min(top, exact, (k + 1) * up(response_rho(bound))), ulps=16))
 
 
-def _response_rho(bound: Fraction) -> Fraction:
+def response_rho(bound: Fraction) -> Fraction:
     """Bun and Steinke 2016, Proposition 3.3: epsilon^2/2; and no divergence exceeds epsilon."""
     return min(bound * bound / 2, bound)

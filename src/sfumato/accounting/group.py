@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from sfumato.accounting.bounded import Approximate, DiscreteLaplaceLoss, Pure
+from sfumato.accounting.bounded import Approximate, DiscreteLaplaceLoss, Pure, response_rho
 from sfumato.accounting.compose import Composed, compose
 from sfumato.accounting.gaussian import DiscreteGaussianLoss, Gdp
 from sfumato.accounting.loss import Loss, order_of, real, words
@@ -78,7 +78,7 @@ class Group(Loss):
 
     def zcdp(self) -> tuple[Fraction, Fraction] | None:
         bounded = self.pure()
-        known = [] if bounded is None else [(bounded[0] ** 2 / 2, bounded[1])]
+        known = [] if bounded is None else [(response_rho(bounded[0]), bounded[1])]
         line = self.loss.zcdp()
         if line is not None and self.loss.failure == 0 == line[1]:
             known.append((line[0] * self.size**2, Fraction(0)))

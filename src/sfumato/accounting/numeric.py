@@ -30,6 +30,7 @@ _FAR = 10.5
 
 _MOST_CELLS = 1 << 20
 _FINE = 4096
+_LARGEST = 600.0
 
 
 @final
@@ -264,6 +265,20 @@ def _normal_ratio(y: Array, mu: float, rate: float) -> Array:
     return slope if rate == 1 else np.logaddexp(math.log1p(-rate), math.log(rate) + slope)
 
 
+def _passing(ratios: Array, mu: float, rate: float) -> Array:
+    """The places where the ratio passes each of these; below ln(1 - rate) there is none."""
+    import numpy as np
+
+    if rate == 1:
+        return np.asarray(ratios / mu + mu / 2, dtype=np.float64)
+    # ln((e^r - 1 + rate) / rate), in two forms: the first for small r, the second where e^r may overflow.
+    near = np.expm1(np.minimum(ratios, 40.0)) + rate
+    with np.errstate(divide="ignore"):
+        slope = np.log(np.maximum(near, 0.0) / rate)
+    far = ratios - math.log(rate) + np.log1p((rate - 1) * np.exp(-np.maximum(ratios, 1.0)))
+    return np.asarray(np.where(ratios < 40, slope, far) / mu + mu / 2, dtype=np.float64)
+
+
 def _normals(law: Normals, step: float) -> Composition:
     import numpy as np
     from scipy.special import ndtr
@@ -271,10 +286,7 @@ def _normals(law: Normals, step: float) -> Composition:
     mu, rate = law.mu, law.rate
     low, high = (float(r) for r in _normal_ratio(np.array([-_FAR, mu + _FAR]), mu, rate))
     nodes = np.arange(math.floor(low / step), math.ceil(high / step) + 1)
-    # The places y where the ratio passes each node; below ln(1 - rate) there is none.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inner = (np.expm1(nodes * step) + rate) / rate
-        y = np.where(inner > 0, np.log(np.maximum(inner, 0.0)) / mu + mu / 2, -np.inf)
+    y = _passing(np.asarray(nodes * step, dtype=np.float64), mu, rate)
 
     def masses(y: Array) -> tuple[Array, Array]:
         """N(0, 1) of each cell, from the nearer tail, and a bound of its rounding."""
@@ -309,12 +321,15 @@ def _cells(
     import numpy as np
 
     scale = -math.expm1(-step)
-    start = np.exp(nodes[:-1] * step)
+    places = nodes[:-1] * step
+    start = np.exp(np.minimum(places, _LARGEST))
     p, q = first[0], second[0] * start
     error = (first[1] + second[1] * start) / scale
+    # Where e^ratio would overflow, all goes to the upper end.
+    split = places < _LARGEST
     masses = np.zeros(len(nodes))
-    masses[1:] += np.maximum(p - q, 0.0) / scale + error
-    masses[:-1] += np.maximum(q - p * math.exp(-step), 0.0) / scale + error
+    masses[1:] += np.where(split, np.maximum(p - q, 0.0) / scale + error, p + first[1])
+    masses[:-1] += np.where(split, np.maximum(q - p * math.exp(-step), 0.0) / scale + error, 0.0)
     masses[0] += below_all
     return Composition(step, int(nodes[0]), masses, above(above_all))
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import final
 
+from sfumato.accounting.bounded import response_rho
 from sfumato.accounting.laws import Direction, Law, Points
 from sfumato.accounting.loss import Loss, order_of, real, words
 from sfumato.accounting.rounding import above, below, nothing
@@ -121,7 +122,7 @@ class Pair(Loss):
 
     def zcdp(self) -> tuple[Fraction, Fraction]:
         bound, failure = self.pure()
-        return min(bound * bound / 2, bound), failure
+        return response_rho(bound), failure
 
     def pure(self) -> tuple[Fraction, Fraction]:
         top = max((r for points, _ in self._laws.values() for r, _ in points), default=0.0)

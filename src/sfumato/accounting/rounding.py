@@ -15,12 +15,12 @@ ULP = 2.0**-52
 
 def above(value: float, *, ulps: float = 4) -> float:
     """A float not below anything within `ulps` units in the last place of `value`."""
-    return math.nextafter(value + abs(value) * (ulps * ULP), math.inf)
+    return value if math.isinf(value) else math.nextafter(value + abs(value) * (ulps * ULP), math.inf)
 
 
 def below(value: float, *, ulps: float = 4) -> float:
     """A float not above anything within `ulps` units in the last place of `value`."""
-    return math.nextafter(value - abs(value) * (ulps * ULP), -math.inf)
+    return value if math.isinf(value) else math.nextafter(value - abs(value) * (ulps * ULP), -math.inf)
 
 
 def exp_up(exponent: Fraction) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from sfumato.accounting.bounded import Pure
+from sfumato.accounting.bounded import response_renyi, response_rho
 from sfumato.accounting.gaussian import Gdp
 from sfumato.accounting.laws import Curve, Direction, Law, Normals, Points, Rungs
 from sfumato.accounting.loss import Loss, order_of, real, words
@@ -74,7 +74,8 @@ class Subsampled(Loss):
                 if grown <= -1:
                     return nothing(epsilon)
                 inner = below(math.log1p(grown)) if math.isfinite(grown) else epsilon
-                return min(1.0, above(rate_up * self.loss.curve(direction, inner)))
+                within = self.loss.curve(direction, inner)
+                return min(1.0, above(rate_up * within)) if within > 0 else 0.0
             case Direction.ADD:
                 odds = (1 - self.rate) / self.rate
                 grown = _expm1(epsilon)
@@ -82,7 +83,8 @@ class Subsampled(Loss):
                 if taken >= 1:
                     return 0.0
                 inner = below(epsilon - above(math.log1p(-taken)))
-                return min(1.0, above(rate_up * above(1 - taken) * self.loss.curve(direction, inner)))
+                within = self.loss.curve(direction, inner)
+                return min(1.0, above(rate_up * above(1 - taken) * within, ulps=8)) if within > 0 else 0.0
 
     def law(self, direction: Direction) -> Law:
         match self.loss.law(direction):
@@ -129,7 +131,7 @@ class Subsampled(Loss):
         which settles the orders between.
         """
         bounded = self.pure()
-        ceiling = Pure(bounded[0]).renyi(order) if bounded is not None else math.inf
+        ceiling = response_renyi(bounded[0], order) if bounded is not None else math.inf
         if self.loss.failure or math.isinf(order):
             return ceiling
         a = order_of(order)
@@ -164,11 +166,9 @@ class Subsampled(Loss):
 
     def zcdp(self) -> tuple[Fraction, Fraction] | None:
         """The line of `loss`: mixing in the other law lowers every divergence, but for large orders not by much."""
-        inner, bounded = self.loss.zcdp(), self.pure()
-        response = Pure(bounded[0]).zcdp()[0] if bounded is not None else None
-        if inner is None or (response is not None and bounded is not None and response <= inner[0]):
-            return None if bounded is None or response is None else (response, bounded[1])
-        return inner
+        bounded = self.pure()
+        lines = [self.loss.zcdp(), None if bounded is None else (response_rho(bounded[0]), bounded[1])]
+        return min((line for line in lines if line is not None), default=None)
 
     def pure(self) -> tuple[Fraction, Fraction] | None:
         """ln(1 + rate (e^epsilon - 1)), with rate times the failure (the two curves of the proof at that point)."""
