@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import final
 
-from sfumato.core.exact import Number, probability
+from sfumato.core.exact import Number, probability, up
 from sfumato.core.interval import Bounds, exp_bounds, pi_bounds, sqrt_bounds
 from sfumato.noise.laplace import draw_laplace
 from sfumato.noise.law import Law, checked_parameter
@@ -51,7 +51,7 @@ class DiscreteGaussian(Law):
     @property
     def mean_square(self) -> float:
         if self.variance > 16:
-            return float(self.variance)  # less a relative 2 pi^2 sigma^2 exp(-2 pi^2 sigma^2), below 2**-400
+            return up(self.variance)  # less a relative 2 pi^2 sigma^2 exp(-2 pi^2 sigma^2), below 2**-400
         half = 1 / (2 * float(max(self.variance, Fraction(1, 10**6))))
         weights = [math.exp(-k * k * half) for k in range(200)]
         return 2 * sum(k * k * w for k, w in enumerate(weights)) / (2 * sum(weights) - 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from sfumato.core.exact import Number, probability
+from sfumato.core.exact import Number, probability, up
 from sfumato.core.interval import Bounds, exp_bounds, log_of_ratio
 from sfumato.noise.law import Law, checked_parameter
 from sfumato.noise.source import Source
@@ -45,7 +45,7 @@ class DiscreteLaplace(Law):
     @property
     def mean_square(self) -> float:
         rate = _rate(self.scale)
-        return 2 * math.exp(-rate) / math.expm1(-rate) ** 2 if rate > 1e-150 else 2 * float(self.scale * self.scale)
+        return 2 * math.exp(-rate) / math.expm1(-rate) ** 2 if rate > 1e-150 else up(2 * self.scale**2)
 
     def draw(self, source: Source) -> int:
         return draw_laplace(self.scale.numerator, self.scale.denominator, source)
@@ -128,7 +128,7 @@ class Geometric(Law):
     def mean_square(self) -> float:
         rate = _rate(self.scale)
         a = math.exp(-rate)
-        return a * (1 + a) / math.expm1(-rate) ** 2 if rate > 1e-150 else 2 * float(self.scale * self.scale)
+        return a * (1 + a) / math.expm1(-rate) ** 2 if rate > 1e-150 else up(2 * self.scale**2)
 
     def draw(self, source: Source) -> int:
         return draw_geometric(self.scale.numerator, self.scale.denominator, source)
