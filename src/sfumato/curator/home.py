@@ -52,6 +52,20 @@ class Home:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         return path
 
+    def copies(self) -> list[Path]:
+        """Every file that may hold personal data."""
+        return sorted(path for path in self.cache.rglob("*") if path.is_file() or path.is_symlink())
+
+    def purge(self) -> list[Path]:
+        """Remove them; what was removed."""
+        found = self.copies()
+        for path in found:
+            path.unlink(missing_ok=True)
+        for folder in sorted((path for path in self.cache.rglob("*") if path.is_dir()), reverse=True):
+            with contextlib.suppress(OSError):  # another process has just written there
+                folder.rmdir()
+        return found
+
     def make_ledger_key(self) -> bytes:
         """The key of this home, made if there is none. Only a new ledger may ask for it this way."""
         self.folder(self.path)

@@ -10,6 +10,21 @@ import click
 from sfumato.core.errors import BadInput, BadPolicy, BudgetExceeded, Bug, EngineFailed, LedgerDamaged, SfumatoError
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("sfumato.apps.cli.init", "propose a policy for files, without showing a value, and open its ledger"),
+    "policy": ("sfumato.apps.cli.policy", "check, compare, accept: the one file that says what may be asked"),
+    "version": ("sfumato.apps.cli.version", "declare that the rows are new"),
+    "preview": ("sfumato.apps.cli.preview", "what a question would cost, and how precise it would be; free"),
+    "ask": ("sfumato.apps.cli.ask", "answer a question, with error bars, and charge it"),
+    "refine": ("sfumato.apps.cli.refine", "pay more for an answer, and pool the noise"),
+    "sql": ("sfumato.apps.cli.sql", "a prompt for questions"),
+    "tables": ("sfumato.apps.cli.tables", "what may be named in a question"),
+    "budget": ("sfumato.apps.cli.budget", "what was spent and what is left"),
+    "ledger": ("sfumato.apps.cli.ledger", "list, verify, export, back up the books"),
+    "freeze": ("sfumato.apps.cli.freeze", "stop one analyst's questions, or everyone's"),
+    "unfreeze": ("sfumato.apps.cli.unfreeze", "let questions go on"),
+    "purge": ("sfumato.apps.cli.purge", "remove every copy of personal data that sfumato made"),
+    "explain": ("sfumato.apps.cli.explain", "the long story of a message: sfumato explain SF005"),
+    "doctor": ("sfumato.apps.cli.doctor", "look at policy, source, ledger, key and copies, and say what is wrong"),
     "audit": ("sfumato.apps.cli.audit", "attack our own mechanisms and compare with what they promise"),
 }
 """Name, module (which holds a click command called `command`), and the line that `--help` shows."""

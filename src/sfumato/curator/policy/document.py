@@ -103,9 +103,9 @@ class Dataset(_Part):
         description="random, written by `sfumato init`; the budget belongs to it, so it never changes"
     )
     version: Text = Field(description="said by the owner when the rows change, never computed from them")
-    size: Count | None = Field(None, description="how many rows, roughly and publicly: for forecasts only")
-    missing: Texts = Field(("",), description="texts that are read as NULL")
-    contact: Text | None = Field(None, description="whom to ask")
+    size: Count | None = Field(default=None, description="how many rows, roughly and publicly: for forecasts only")
+    missing: Texts = Field(default=("",), description="texts that are read as NULL")
+    contact: Text | None = Field(default=None, description="whom to ask")
 
 
 @final
@@ -114,11 +114,11 @@ class Unit(_Part):
 
     kind: Literal["person", "household", "device", "row"] = Field(description="who is protected")
     neighbours: Literal["add-remove", "replace"] = Field(
-        "add-remove", description="two tables that must look alike differ by one unit, added or replaced"
+        default="add-remove", description="two tables that must look alike differ by one unit, added or replaced"
     )
-    max_rows: Count = Field(1, description="at most so many rows of one unit count, once joined and filtered")
-    max_groups: Count | None = Field(None, description="used only where the groups themselves are private")
-    max_rows_is_fact: bool = Field(False, description="no unit has more than max_rows rows, and this is known")
+    max_rows: Count = Field(default=1, description="at most so many rows of one unit count, once joined and filtered")
+    max_groups: Count | None = Field(default=None, description="used only where the groups themselves are private")
+    max_rows_is_fact: bool = Field(default=False, description="no unit has more than max_rows rows, and this is known")
 
 
 @final
@@ -126,8 +126,8 @@ class Budget(_Part):
     """The most that may be spent on all answers together, for ever."""
 
     epsilon: Number = Field(description="the most that all answers together may reveal about one unit")
-    delta: Number = Field(Fraction(0), description="the probability with which that may fail")
-    accountant: Literal["pure", "zcdp"] = Field("pure", description="how costs add up")
+    delta: Number = Field(default=Fraction(0), description="the probability with which that may fail")
+    accountant: Literal["pure", "zcdp"] = Field(default="pure", description="how costs add up")
     per_analyst: Mapping[str, Number] = Field(
         default_factory=dict, description='epsilon by name; "default" speaks for everyone else'
     )
@@ -137,24 +137,28 @@ class Budget(_Part):
 class ColumnRules(_Part):
     """A column that questions may name. What is not declared is hidden."""
 
-    type: Kind | None = Field(None, description="may be left out of a column that has `values`")
-    range: Range | None = Field(None, description="public bounds; what lies outside is clamped to them")
-    why: Text | None = Field(None, description="how everyone can know this without looking at the rows")
-    values: Values | None = Field(None, description="the public list of keys, or private")
-    ordered: bool = Field(False, description="the list is in its order, which makes ranges and quantiles possible")
-    null: Literal["group", "drop", "refuse"] = Field("drop", description="what becomes of missing values")
-    levels: Texts = Field((), description="columns of the csv list, coarse to fine; the last is the key itself")
-    grain: Number | None = Field(None, description="numbers are kept to a multiple of this")
+    type: Kind | None = Field(default=None, description="may be left out of a column that has `values`")
+    range: Range | None = Field(default=None, description="public bounds; what lies outside is clamped to them")
+    why: Text | None = Field(default=None, description="how everyone can know this without looking at the rows")
+    values: Values | None = Field(default=None, description="the public list of keys, or private")
+    ordered: bool = Field(
+        default=False, description="the list is in its order, which makes ranges and quantiles possible"
+    )
+    null: Literal["group", "drop", "refuse"] = Field(default="drop", description="what becomes of missing values")
+    levels: Texts = Field(default=(), description="columns of the csv list, coarse to fine; the last is the key itself")
+    grain: Number | None = Field(default=None, description="numbers are kept to a multiple of this")
 
 
 @final
 class TableRules(_Part):
     """A table that questions may name."""
 
-    source: Text | None = Field(None, description="csv: parquet: duckdb: postgresql: spark: and where it is")
-    unit: Text | None = Field(None, description='the column that says whose row it is, or "column -> table.column"')
-    public: bool = Field(False, description="everyone may read these rows; nothing protects them")
-    unique: Texts = Field((), description="columns that hold each value once")
+    source: Text | None = Field(default=None, description="csv: parquet: duckdb: postgresql: spark: and where it is")
+    unit: Text | None = Field(
+        default=None, description='the column that says whose row it is, or "column -> table.column"'
+    )
+    public: bool = Field(default=False, description="everyone may read these rows; nothing protects them")
+    unique: Texts = Field(default=(), description="columns that hold each value once")
     columns: Mapping[str, ColumnRules] = Field(default_factory=dict)
 
 
@@ -162,9 +166,9 @@ class TableRules(_Part):
 class Answers(_Part):
     """How answers look. Nothing here costs anything."""
 
-    confidence: Number = Field(Fraction(95, 100), description="of the bars beside the numbers")
+    confidence: Number = Field(default=Fraction(95, 100), description="of the bars beside the numbers")
     post_process: Annotated[tuple[Literal["nonnegative"], ...], Field(strict=False)] = Field(
-        (), description="done to the noisy values; the unbiased ones stay beside them"
+        default=(), description="done to the noisy values; the unbiased ones stay beside them"
     )
 
 
@@ -183,7 +187,7 @@ class Document(_Part):
     unit: Unit
     budget: Budget
     tables: Annotated[Mapping[str, TableRules], Field(min_length=1)]
-    answers: Answers = Field(default_factory=lambda: Answers())
+    answers: Answers = Field(default_factory=Answers)
     ledger: LedgerPlace | None = None
 
 

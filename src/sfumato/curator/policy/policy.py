@@ -22,6 +22,8 @@ from sfumato.curator.policy.source import Place
 from sfumato.queries.schema import Schema, Table
 
 if TYPE_CHECKING:
+    from sfumato.curator.home import Home
+    from sfumato.curator.ledger.ledger import Ledger
     from sfumato.curator.policy.document import Document
     from sfumato.curator.policy.problem import Problem
     from sfumato.curator.policy.rules import Lists
@@ -47,6 +49,14 @@ class Policy:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """The policy in a file; BadPolicy, with line and column, at the first thing that is wrong with it."""
+        policy, wrong = cls.read(path)
+        if policy is None:
+            raise wrong[0]
+        return policy
+
+    @classmethod
+    def read(cls, path: str | Path) -> tuple[Self | None, tuple[BadPolicy, ...]]:
+        """The policy in a file, or everything that is wrong with it in its order."""
         file = Path(path)
         try:
             text = file.read_bytes().decode("utf-8-sig")
@@ -58,7 +68,7 @@ class Policy:
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
             raise BadPolicy("this is not UTF-8 text", hint="save it as UTF-8", line=line, column=1) from None
-        return cls.parse(text, folder=file.parent, name=file.name)
+        return cls.examine(text, folder=file.parent, name=file.name)
 
     @classmethod
     def parse(cls, text: str, *, folder: Path, name: str = "policy.toml") -> Self:
@@ -116,6 +126,21 @@ class Policy:
         if place is None:
             return self.folder / f"{Path(self.name).stem}.ledger"
         return self.folder / place.at.removeprefix("sqlite:")
+
+    def ledger(self, home: Home) -> Ledger:
+        """The books of this data set; a missing ledger stops spending."""
+        from sfumato.curator.ledger.ledger import Ledger
+        from sfumato.curator.ledger.sqlite import SqliteStore
+
+        return Ledger(SqliteStore(self.ledger_file), dataset=self.id, home=home)
+
+    def new_ledger(self, home: Home) -> Ledger:
+        """The first books of a new data set; refused when there are any."""
+        from sfumato.curator.ledger.ledger import Ledger
+        from sfumato.curator.ledger.sqlite import SqliteStore
+
+        store = SqliteStore(self.ledger_file)
+        return Ledger.create(store, dataset=self.id, home=home, caps=self.caps(), policy=self.digest)
 
     def caps(self) -> Caps:
         """The most that may be spent, as the ledger keeps it."""

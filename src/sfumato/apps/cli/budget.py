@@ -1,0 +1,85 @@
+"""`sfumato budget`: what was spent and what is left, of the data set and of each analyst."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.apps.cli import options, output
+from sfumato.apps.cli.language import Lang, talk
+from sfumato.core.exact import decimal_text
+
+if TYPE_CHECKING:
+    from sfumato.curator.ledger.records import Caps, Charge, Totals
+
+
+@click.command()
+@options.policy
+@click.option(
+    "--as", "analyst", default=None, help="only this analyst's budget; without it, the data set's and everyone's"
+)
+@options.formats("table", "json", "csv")
+@options.lang
+def command(policy_file: str, analyst: str | None, form: str, lang: Lang) -> None:
+    """What was spent and what is left. Amounts that were spent are rounded up, what is left is rounded down."""
+    from sfumato.curator.home import Home
+    from sfumato.curator.policy import Policy
+
+    policy = Policy.load(policy_file)
+    totals = policy.ledger(Home.default()).totals()
+    if totals.policy != policy.digest:
+        talk(
+            lang,
+            en="the policy has changed since the ledger last saw it; these are the caps of the ledger",
+            fr="la politique a changé depuis que le registre l'a vue ; voici les plafonds du registre",
+        )
+    names = [analyst] if analyst else sorted({*totals.books, *totals.caps.analysts} - {"default"} | {options.user()})
+    analysts = {name: _account(totals, name) for name in names}
+    whole = _account(totals, None)
+    if form == "json":
+        chosen = analysts[analyst] if analyst else whole
+        rest = {"dataset": whole} if analyst else {"analysts": analysts}
+        output.as_json({"accountant": totals.caps.accountant, "analyst": analyst, **chosen, **rest})
+        return
+    rows = [_row("data set" if lang == "en" else "données", whole)]
+    rows += [_row(name, account) for name, account in analysts.items()]
+    output.records(rows, list(rows[0]), form=form)
+
+
+def _account(totals: Totals, analyst: str | None) -> dict[str, Any]:
+    caps = totals.caps
+    cap = caps.total if analyst is None else caps.of(analyst)
+    spent = totals.spent if analyst is None else totals.book(analyst)
+    left_of_all = _minus(caps.total, totals.spent)
+    own = _minus(cap, spent)
+    left = (min(own[0], left_of_all[0]), min(own[1], left_of_all[1]))
+    account: dict[str, Any] = {
+        "spent": _amounts(caps, spent.amount, spent.failure, "up"),
+        "left": _amounts(caps, *left, "down"),
+        "cap": _amounts(caps, cap.amount, cap.failure, "down"),
+    }
+    if caps.accountant == "zcdp" and cap.amount:
+        account["spent"]["percent"] = str(math.ceil(1000 * spent.amount / cap.amount) / 10)
+        account["left"]["percent"] = str(math.floor(1000 * left[0] / cap.amount) / 10)
+    return account
+
+
+def _minus(cap: Charge, spent: Charge) -> tuple[Fraction, Fraction]:
+    return max(cap.amount - spent.amount, Fraction(0)), max(cap.failure - spent.failure, Fraction(0))
+
+
+def _amounts(caps: Caps, amount: Fraction, failure: Fraction, rounding: Any) -> dict[str, str]:
+    return {
+        caps.unit: decimal_text(amount, rounding=rounding),
+        "delta": decimal_text(failure, rounding=rounding),
+    }
+
+
+def _row(name: str, account: dict[str, Any]) -> dict[str, str]:
+    row = {"": name}
+    for word, amounts in account.items():
+        row |= {f"{word} {unit}": text for unit, text in amounts.items() if unit != "delta"}
+    return row | {"spent delta": account["spent"]["delta"], "left delta": account["left"]["delta"]}

@@ -1,0 +1,81 @@
+"""`sfumato tables`: what may be named in a question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sfumato.apps.cli import options, output
+from sfumato.apps.cli.language import Lang, talk
+from sfumato.core.exact import decimal_text
+
+if TYPE_CHECKING:
+    from sfumato.queries.schema import Column
+
+COLUMNS = ("table", "column", "type", "range", "keys", "null")
+_SHOWN = 5
+
+
+@click.command()
+@options.policy
+@options.formats("table", "json", "csv")
+@options.lang
+def command(policy_file: str, form: str, lang: Lang) -> None:
+    """List the tables and the columns that questions may name; every other column is hidden."""
+    from sfumato.curator.policy import Policy
+
+    policy = Policy.load(policy_file)
+    schema = policy.schema()
+    rows = [
+        {
+            "table": table.name,
+            "column": column.name,
+            "type": column.type,
+            "range": _range(column),
+            "keys": _keys(column, lang, whole=form != "table"),
+            "null": column.null,
+        }
+        for table in schema.tables
+        for column in table.columns
+    ]
+    output.records(rows, COLUMNS, form=form)
+    unit = schema.unit
+    for table in schema.tables:
+        if table.public:
+            talk(lang, en=f"{table.name} is public", fr=f"{table.name} est publique")
+        else:
+            talk(
+                lang,
+                en=f"{table.name} protects each {unit.kind}: at most {unit.max_rows} row(s) of one count",
+                fr=f"{table.name} protège chaque {_french(unit.kind)} : au plus {unit.max_rows} ligne(s) comptent",
+            )
+    for name in sorted(policy.linked):
+        talk(
+            lang,
+            en=f"{name} reaches its unit through another table, and cannot be asked yet",
+            fr=f"{name} atteint son unité par une autre table, et ne peut pas encore être interrogée",
+        )
+
+
+def _french(kind: str) -> str:
+    return {"person": "personne", "household": "foyer", "device": "appareil", "row": "ligne"}[kind]
+
+
+def _range(column: Column) -> str:
+    if column.range is None:
+        return ""
+    low, high = (bound.isoformat() if hasattr(bound, "isoformat") else decimal_text(bound) for bound in column.range)
+    return f"{low} to {high}"
+
+
+def _keys(column: Column, lang: Lang, *, whole: bool) -> str:
+    match column.values:
+        case None:
+            return ""
+        case "private":
+            return "privées" if lang == "fr" else "private"
+        case values:
+            shown = values if whole else values[:_SHOWN]
+            rest = len(values) - len(shown)
+            return ", ".join(map(str, shown)) + (f", ... (+{rest})" if rest else "")
