@@ -6,6 +6,13 @@ from importlib import import_module
 from typing import Any
 
 _HOMES: dict[str, str] = {
+    "count": "sfumato.queries.frame",
+    "count_units": "sfumato.queries.frame",
+    "mean": "sfumato.queries.frame",
+    "open": "sfumato.curator.dataset:open_dataset",
+    "stddev": "sfumato.queries.frame",
+    "sum": "sfumato.queries.frame",
+    "variance": "sfumato.queries.frame",
     "Neighbours": "sfumato.core",
     "Private": "sfumato.core",
     "Sensitivity": "sfumato.core",
@@ -21,7 +28,8 @@ def __getattr__(name: str) -> Any:
         home = _HOMES[name]
     except KeyError:
         raise AttributeError(f"module 'sfumato' has no attribute {name!r}") from None
-    return getattr(import_module(home), name)
+    module, _, other = home.partition(":")
+    return getattr(import_module(module), other or name)
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,7 @@ table.filter(sex="F").filter("age >= ?", 40).group_by("education").agg(n=count()
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, final
 
@@ -19,9 +19,11 @@ from sfumato.queries.schema import Schema, Table
 class Asker(Protocol):
     """What previews and asks a plan: a session."""
 
-    def preview(self, plan: Released, **options: Any) -> Any: ...
+    @property
+    def preview(self) -> Callable[..., Any]: ...
 
-    def ask(self, plan: Released, **options: Any) -> Any: ...
+    @property
+    def ask(self) -> Callable[..., Any]: ...
 
 
 @final

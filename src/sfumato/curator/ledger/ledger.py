@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -43,6 +43,7 @@ class Reserved:
     key: str
     owner: str
     position: Position
+    charged: Charge = Charge()
 
 
 @final
@@ -54,6 +55,7 @@ class Committed:
     answer: Mapping[str, Any]
     position: Position
     replayed: bool
+    charged: Charge = Charge()
 
 
 @final
@@ -100,32 +102,47 @@ class Ledger:
         A committed key replays: the total pays nothing, the analyst's own book pays once. A key that is reserved and not
         committed is taken over: a process that died, or lost the race, paid for it already.
         """
+        return self.reserve_all([(key, charge, what)], analyst=analyst)[0]
+
+    def reserve_all(
+        self, wanted: Sequence[tuple[str, Charge, Mapping[str, Any]]], *, analyst: str
+    ) -> list[Reserved | Committed]:
+        """Several questions on one budget, all or none: in one transaction."""
+        found: list[Reserved | Committed] = []
         with self._writing() as (transaction, head):
-            totals = head.totals
-            self._refuse_frozen(totals, analyst)
-            earlier = self._about(transaction, key)
-            paid = any(record.kind is Kind.RESERVE and record.body["analyst"] == analyst for record in earlier)
-            done = next((record for record in earlier if record.kind is Kind.COMMIT), None)
-            if done is not None and paid:
-                return _committed(key, done, replayed=True)
-            total = Charge() if earlier else charge
-            book = Charge() if paid else charge
-            self._refuse_overspending(totals, analyst, total=total, book=book)
-            owner = secret_bytes(16).hex()
-            body = {
-                "at": _now(),
-                "key": key,
-                "analyst": analyst,
-                "owner": owner,
-                "total": total.to_json(),
-                "book": book.to_json(),
-                "what": dict(what) if not earlier else {},
-            }
-            record = self._append(transaction, head, Kind.RESERVE, body)
-        self._seen.advance(record.n, record.digest)
+            self._refuse_frozen(head.totals, analyst)
+            for key, charge, what in wanted:
+                outcome, head = self._reserve(transaction, head, key, analyst, charge, what)
+                found.append(outcome)
+        self._seen.advance(head.n, head.digest)
+        return found
+
+    def _reserve(
+        self, transaction: Transaction, head: Head, key: str, analyst: str, charge: Charge, what: Mapping[str, Any]
+    ) -> tuple[Reserved | Committed, Head]:
+        earlier = self._about(transaction, key)
+        paid = any(record.kind is Kind.RESERVE and record.body["analyst"] == analyst for record in earlier)
+        done = next((record for record in earlier if record.kind is Kind.COMMIT), None)
+        if done is not None and paid:
+            return _committed(key, done, replayed=True), head
+        total = Charge() if earlier else charge
+        book = Charge() if paid else charge
+        self._refuse_overspending(head.totals, analyst, total=total, book=book)
+        owner = secret_bytes(16).hex()
+        body = {
+            "at": _now(),
+            "key": key,
+            "analyst": analyst,
+            "owner": owner,
+            "total": total.to_json(),
+            "book": book.to_json(),
+            "what": dict(what) if not earlier else {},
+        }
+        record = self._append(transaction, head, Kind.RESERVE, body)
+        after = Head(head.dataset, record.n, record.digest, head.totals.after(record))
         if done is not None:
-            return _committed(key, done, replayed=True)
-        return Reserved(key, owner, Position(record.n, record.digest))
+            return _committed(key, done, replayed=True, charged=book), after
+        return Reserved(key, owner, Position(record.n, record.digest), book), after
 
     def commit(self, reserved: Reserved, answer: Mapping[str, Any]) -> Committed | None:
         """Store the answer if this reservation is still the last one; None when another process took it over.
@@ -370,8 +387,9 @@ def _head_row(head: Head, key: bytes) -> HeadRow:
     return HeadRow(head.dataset, head.n, head.digest, canonical(head.totals.to_json()), head.mac(key))
 
 
-def _committed(key: str, record: Record, *, replayed: bool) -> Committed:
-    return Committed(key, record.body["answer"], Position(record.n, record.digest), replayed)
+def _committed(key: str, record: Record, *, replayed: bool, charged: Charge | None = None) -> Committed:
+    position = Position(record.n, record.digest)
+    return Committed(key, record.body["answer"], position, replayed, charged or Charge())
 
 
 def _rest(cap: Charge, spent: Charge) -> Charge:

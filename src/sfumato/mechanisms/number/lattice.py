@@ -109,7 +109,8 @@ def _array_steps(value: NDArray[Any], grain: Fraction | None) -> NDArray[np.int6
         floored: NDArray[np.int64] = np.clip(Grid(grain).floor(value), -INPUT_LIMIT, INPUT_LIMIT)
         return floored
     if value.dtype.kind == "u":
-        return np.minimum(value, np.uint64(INPUT_LIMIT)).astype(np.int64)
+        capped: NDArray[np.int64] = np.minimum(value, np.uint64(INPUT_LIMIT)).astype(np.int64)
+        return capped
     if value.dtype.kind == "i":
         whole: NDArray[np.int64] = np.clip(value.astype(np.int64), -INPUT_LIMIT, INPUT_LIMIT)
         return whole

@@ -1,0 +1,135 @@
+"""What `preview`, `ask` and `refine` share: how a question and its price are spelled, and how an answer is printed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sfumato.apps.cli import output
+from sfumato.apps.cli.language import Lang
+
+if TYPE_CHECKING:
+    from sfumato.curator.answer import Answer
+    from sfumato.curator.preview import Preview
+    from sfumato.curator.session import Session
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def price(command: Command) -> Command:
+    """`--epsilon`, or `--within` with `--at`; and the confidence of the bars."""
+    for option in (
+        click.option("--confidence", default=None, help="of the bars; the policy's by default"),
+        click.option(
+            "--at", type=int, default=1000, show_default=True, help="the size of the groups that --within speaks of"
+        ),
+        click.option("--within", default=None, help="ask for bars of this half-width, and pay what that costs"),
+        click.option("--epsilon", default=None, help="ask at this price (the expert's way)"),
+    ):
+        command = option(command)
+    return command
+
+
+def session_of(policy_file: str, analyst: str) -> Session:
+    """The session of an analyst, through the one door."""
+    from sfumato.curator.dataset import open_dataset
+
+    return open_dataset(policy_file).session(analyst)
+
+
+def previews_of(session: Session, question: str, price: dict[str, Any]) -> list[Preview]:
+    """The question; or every question of a file, at the same price each."""
+    if question.endswith(".sql") and "\n" not in question:
+        from sfumato.queries.sql.split import split
+
+        try:
+            text = Path(question).read_text()
+        except OSError:
+            raise click.ClickException(f"there is no file {question}") from None
+        return [session.preview(each, **price) for each in split(text)]
+    return [session.preview(question, **price)]
+
+
+def show_answers(answers: list[Answer], form: str, lang: Lang) -> None:
+    """On stdout, in the form that was asked for."""
+    match form:
+        case "json":
+            found = [answer.to_json() for answer in answers]
+            output.as_json(found[0] if len(found) == 1 else found)
+        case "csv":
+            for answer in answers:
+                text = io.StringIO()
+                names = list(answer.to_arrow().column_names)
+                writer = csv.DictWriter(text, names, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(answer.rows)
+                click.echo(text.getvalue(), nl=False)
+        case "parquet":
+            import pyarrow.parquet as pq
+
+            if len(answers) != 1:
+                raise click.UsageError("a Parquet file holds one answer")
+            pq.write_table(answers[0].to_arrow(), sys.stdout.buffer)
+        case _:
+            from sfumato.show.answer import text as shown
+
+            for answer in answers:
+                click.echo(shown(answer, lang=lang))
+
+
+def show_previews(previews: list[Preview], session: Session, form: str, lang: Lang) -> None:
+    """The price, and what is left to pay it from."""
+    from fractions import Fraction
+
+    from sfumato.core.exact import decimal_text
+
+    left = session.left()
+    unit = left.caps.unit
+    found = []
+    for preview in previews:
+        charge = preview.charge
+        found.append(
+            {
+                "cost": {unit: decimal_text(charge.amount), "delta": decimal_text(charge.failure)},
+                "epsilon": decimal_text(preview.epsilon),
+                "left": {unit: decimal_text(left.analyst.amount, rounding="down")},
+                "within": preview.within(),
+                "at": preview.at,
+                "confidence": decimal_text(preview.confidence),
+                "counted": preview.counted,
+                "noise": preview.noise(),
+                "cells": preview.bounded.size,
+            }
+        )
+    if form == "json":
+        output.as_json(found[0] if len(found) == 1 else found)
+        return
+    french, sign = lang == "fr", "ε" if unit == "epsilon" else "ρ"
+    for preview in previews:
+        cap = left.caps.of(session.analyst).amount
+        cost = decimal_text(preview.charge.amount)
+        mine, whole = (decimal_text(amount, rounding="down") for amount in (left.analyst.amount, left.total.amount))
+        words = ("coût", "à", "compté", "bruit") if french else ("cost", "within", "counted", "noise")
+        of = f"sur {decimal_text(cap)}" if french else f"of {decimal_text(cap)}"
+        if french:
+            click.echo(
+                f" {words[0]:<9} {sign} {cost}, il vous reste {mine} ({of} ; jeu de données : {whole})".replace(
+                    ".", ","
+                )
+            )
+        else:
+            click.echo(f" {words[0]:<9} {sign} {cost} of your {mine} left ({of}; data set: {whole} left)")
+        for name, width in preview.within().items():
+            groups = f"groupes de {preview.at}" if french else f"groups of {preview.at}"
+            click.echo(f" {words[1]:<9} {name} ±{width:.4g}, {groups} ({float(preview.confidence) * 100:g} %)")
+        click.echo(f" {words[2]:<9} {preview.counted}")
+        click.echo(f" {words[3]:<9} {preview.noise()}")
+    if len(previews) > 1:
+        total = sum((preview.charge.amount for preview in previews), Fraction(0))
+        click.echo(f" {'total':<9} {sign} {decimal_text(total)}")

@@ -1,0 +1,166 @@
+"""What an analyst receives: rows with bars, what was counted, what it cost, and where it stands in the ledger."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+from sfumato.core.exact import Number, decimal_text
+from sfumato.curator.ledger.ledger import Left, Position
+from sfumato.curator.ledger.records import Charge
+from sfumato.curator.preview import Preview
+from sfumato.queries.answer import Estimate, Result
+
+if TYPE_CHECKING:
+    from sfumato.curator.session import Session
+
+
+@final
+@dataclass(frozen=True)
+class Answer:
+    """A table of estimates. It prints as text and HTML, and goes to Arrow, polars, pandas and JSON."""
+
+    preview: Preview
+    result: Result
+    position: Position
+    charged: Charge
+    left: Left
+    replayed: bool
+    session: Session
+    sources: tuple[Preview, ...] = ()
+    """The previews whose releases were pooled into this; the question's own alone when nothing was refined."""
+
+    @property
+    def id(self) -> str:
+        """Its name in the ledger."""
+        return f"a-{self.position.n:06d}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.result.columns
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The columns that carry noise."""
+        measured = set(self.preview.within())
+        rows = self.result.rows
+        found = {self.columns[i] for row in rows for i, cell in enumerate(row) if isinstance(cell, Estimate)}
+        return tuple(name for name in self.columns if name in measured | found)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per row: keys, and for each measured column its value, ends of its bar, and unbiased value."""
+        return [self._row(row) for row in self.result.rows]
+
+    def _row(self, row: tuple[Any, ...]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        measured = set(self.measured)
+        for name, cell in zip(self.columns, row, strict=True):
+            if name not in measured:
+                found[name] = _plain(cell)
+                continue
+            estimate = cell if isinstance(cell, Estimate) else Estimate(None, None, None)
+            value, bar = _plain(estimate.unbiased), estimate.within
+            found[name] = _rounded(estimate.value) if name in self.preview.counts else _plain(estimate.value)
+            found[f"{name}_low"] = None if value is None or bar is None else value - float(bar)
+            found[f"{name}_high"] = None if value is None or bar is None else value + float(bar)
+            found[f"{name}_unbiased"] = value
+        return found
+
+    def to_arrow(self) -> Any:
+        """A pyarrow Table: keys, and for each measured column `x`, `x_low`, `x_high` and `x_unbiased`."""
+        import pyarrow as pa
+
+        names = list(self._row(tuple(None for _ in self.columns))) if not self.rows else list(self.rows[0])
+        floats = {
+            f"{name}{end}" for name in self.measured for end in ("", "_low", "_high", "_unbiased")
+        } - self.preview.counts
+        rows = self.rows
+        return pa.table(
+            {
+                name: pa.array([row[name] for row in rows], type=pa.float64() if name in floats else None)
+                for name in names
+            }
+        )
+
+    def to_polars(self) -> Any:
+        import polars as pl
+
+        return pl.from_arrow(self.to_arrow())
+
+    def to_pandas(self) -> Any:
+        return self.to_arrow().to_pandas()
+
+    def to_json(self) -> dict[str, Any]:
+        """What `sfumato ask --format json` prints."""
+        unit = self.left.caps.unit
+        return {
+            "columns": list(self.columns),
+            "rows": [[_json(row[name]) for name in self.columns] for row in self.rows],
+            "within": {name: self._within(name) for name in self.measured},
+            "spent": _amounts(unit, self.charged, "up"),
+            "left": _amounts(unit, self.left.analyst, "down"),
+            "counted": self.preview.counted,
+            "noise": self.preview.noise(),
+            "covers": "noise",
+            "confidence": decimal_text(self.preview.confidence),
+            "replayed": self.replayed,
+            "answer": self.id,
+        }
+
+    def _within(self, name: str) -> Any:
+        place = self.columns.index(name)
+        bars = [
+            cell.within if isinstance(cell, Estimate) else None for cell in (row[place] for row in self.result.rows)
+        ]
+        shown = [None if bar is None else float(bar) for bar in bars]
+        return shown[0] if shown and len(set(shown)) == 1 else shown
+
+    def refine(self, *, epsilon: Number) -> Answer:
+        """Pay more for the same question: new noise on the same integers, pooled with what was released before."""
+        return self.session.refine(self, epsilon=epsilon)
+
+    def plot(self) -> Any:
+        """An Altair chart with error bars."""
+        from sfumato.show.answer import chart
+
+        return chart(self.rows, keys=[c for c in self.columns if c not in self.measured], measured=list(self.measured))
+
+    def __repr__(self) -> str:
+        from sfumato.show.answer import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from sfumato.show.answer import html
+
+        return html(self)
+
+
+def _amounts(unit: str, charge: Charge, rounding: Any) -> dict[str, str]:
+    return {
+        unit: decimal_text(charge.amount, rounding=rounding),
+        "delta": decimal_text(charge.failure, rounding=rounding),
+    }
+
+
+def _rounded(value: Fraction | None) -> int | None:
+    """A count as people read it; `_unbiased` stays as the noise left it."""
+    return None if value is None else math.floor(value + Fraction(1, 2))
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _json(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def amounts_of(left: Left) -> Mapping[str, str]:
+    """What one analyst may still spend, in text."""
+    return _amounts(left.caps.unit, left.analyst, "down")

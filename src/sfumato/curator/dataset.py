@@ -1,0 +1,75 @@
+"""A data set behind its policy: the one door that the command line, servers and Python all go through."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from sfumato.accounting import Filter, PureFilter, ZcdpFilter
+from sfumato.core.errors import BadPolicy
+from sfumato.curator.home import Home
+from sfumato.curator.policy import Policy
+from sfumato.curator.session import Session
+
+if TYPE_CHECKING:
+    from sfumato.curator.ledger.ledger import Ledger
+    from sfumato.engines.base import Engine
+    from sfumato.queries.schema import Schema
+
+
+@final
+class Dataset:
+    """Policy, ledger and engine together. The engine is opened by the first question that needs it."""
+
+    def __init__(self, policy: Policy, *, ledger: Ledger, data: Mapping[str, Any] | None = None) -> None:
+        self.policy, self.ledger = policy, ledger
+        self._data = dict(data or {})
+        self._opening = threading.Lock()
+        self._engine: Engine | None = None
+        unknown = set(self._data) - {table.name for table in self.schema.tables}
+        if unknown:
+            raise BadPolicy(
+                f"the policy has no table called {sorted(unknown)[0]}", hint="name tables in `data` as the policy does"
+            )
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.policy.schema()
+
+    @cached_property
+    def budget(self) -> Filter:
+        """The filter of the data set's accountant."""
+        budget = self.policy.document.budget
+        if budget.accountant == "pure":
+            return PureFilter(budget.epsilon, budget.delta)
+        return ZcdpFilter(budget.epsilon, budget.delta)
+
+    @property
+    def engine(self) -> Engine:
+        with self._opening:
+            if self._engine is None:
+                from sfumato.engines.duckdb import DuckDB
+
+                self._engine = DuckDB(self.policy.sources(self._data))
+            return self._engine
+
+    def session(self, analyst: str = "owner") -> Session:
+        """One analyst's way in. In one process the name is bookkeeping, not access control."""
+        return Session(self, analyst)
+
+
+def open_dataset(
+    policy: str | Path | Policy, data: Mapping[str, Any] | None = None, *, home: Home | None = None
+) -> Dataset:
+    """The data set of a policy file, its ledger verified, its caps as the ledger was told.
+
+    `data` gives tables that are in memory (pandas, polars, Arrow) by name. A policy that raises a cap is refused here
+    until `sfumato policy accept` has written why.
+    """
+    read = policy if isinstance(policy, Policy) else Policy.load(policy)
+    ledger = read.ledger(home or Home.default())
+    ledger.accept(read.caps(), policy=read.digest, reason=None)
+    return Dataset(read, ledger=ledger, data=data)

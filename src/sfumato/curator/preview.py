@@ -1,0 +1,185 @@
+"""The priced question. It is free; asking it executes this very object, so price and charge cannot differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from operator import add
+from typing import Any, Self, final
+
+from sfumato.accounting import Filter, Loss
+from sfumato.core.canonical import digest
+from sfumato.core.errors import BadInput, NotSupported
+from sfumato.core.exact import Number, decimal_text, positive, probability
+from sfumato.curator.choose import choose
+from sfumato.curator.ledger.records import Charge
+from sfumato.mechanisms import Mechanism
+from sfumato.queries.answer import estimate, holder
+from sfumato.queries.bounded import Bounded
+from sfumato.queries.expression import Measure
+from sfumato.queries.plan import Aggregate, Rowwise, Select, aggregate_of, table_of
+
+_LARGEST_EPSILON = Fraction(1000)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A bounded question, one mechanism for each of its statistics, and what they cost together."""
+
+    bounded: Bounded
+    mechanisms: tuple[Mechanism[Any, Any], ...]
+    epsilon: Fraction
+    budget: Filter
+    version: str
+    confidence: Fraction
+    at: int = 1000
+
+    @classmethod
+    def of(
+        cls, bounded: Bounded, *, epsilon: Number, budget: Filter, version: str, confidence: Fraction, at: int = 1000
+    ) -> Self:
+        """The question at a price in epsilon."""
+        price = positive(epsilon, name="epsilon")
+        return cls(bounded, choose(bounded.sensitivities, price, budget), price, budget, version, confidence, at)
+
+    @classmethod
+    def reaching(
+        cls, bounded: Bounded, *, within: Number, at: int, budget: Filter, version: str, confidence: Fraction
+    ) -> Self:
+        """The cheapest price, to two digits, at which bars are at most `within` wide in groups of `at` rows.
+
+        It speaks of the means when there are any, and otherwise of every column.
+        """
+        target = positive(within, name="within")
+        if at < 1:
+            raise BadInput("a group has at least one row", hint="give --at 1000, say")
+
+        def priced(epsilon: Fraction) -> Self:
+            return cls.of(bounded, epsilon=epsilon, budget=budget, version=version, confidence=confidence, at=at)
+
+        def reached(epsilon: Fraction) -> bool:
+            return priced(epsilon).widest() <= target
+
+        high = Fraction(1)
+        while not reached(high):
+            high *= 2
+            if high > _LARGEST_EPSILON:
+                raise NotSupported(
+                    f"no reasonable price makes bars of {decimal_text(target)} in groups of {at}",
+                    hint="ask for wider bars, or for larger groups (--at)",
+                    code="SF012",
+                )
+        low = high / 2
+        while reached(low):
+            low, high = low / 2, low
+        unit = Fraction(1)
+        while unit * 100 <= high:
+            unit *= 10
+        while unit * 10 > high:
+            unit /= 10
+        step = unit / 10 if unit * 10 > high else unit
+        few, many = low // step, -(-high // step)
+        while many - few > 1:
+            middle = (few + many) // 2
+            few, many = (few, middle) if reached(middle * step) else (middle, many)
+        return priced(many * step)
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What each statistic costs."""
+        pairs = zip(self.mechanisms, self.bounded.sensitivities, strict=True)
+        return tuple(mechanism.loss(sensitivity) for mechanism, sensitivity in pairs)
+
+    @property
+    def loss(self) -> Loss:
+        """What the question costs."""
+        return reduce(add, self.losses)
+
+    @property
+    def charge(self) -> Charge:
+        """What the ledger will write: the sum of the losses in the currency of the budget."""
+        costs = [self.budget.cost(loss) for loss in self.losses]
+        return Charge(sum((c.amount for c in costs), Fraction(0)), sum((c.failure for c in costs), Fraction(0)))
+
+    @property
+    def key(self) -> str:
+        """The question's key: asking it again replays the answer. What is done after the release is not part of it."""
+        return digest({"plan": self.bounded.key, "version": self.version, "mechanisms": self.described()})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        question = self.bounded.question
+        return tuple(name for name, _ in question.columns) if isinstance(question, Select) else ()
+
+    @property
+    def counts(self) -> frozenset[str]:
+        """The columns that count something, and are whole numbers therefore."""
+        question = self.bounded.question
+        columns = question.columns if isinstance(question, Select) else ()
+        kinds = {"rows", "present", "units"}
+        return frozenset(name for name, each in columns if isinstance(each, Measure) and each.kind in kinds)
+
+    @property
+    def counted(self) -> str:
+        """What a count counts."""
+        tally, about = self.bounded.tally, self.bounded.about
+        most = self.bounded.tally.child.bound  # type: ignore[union-attr]
+        return f"{table_of(tally)}, at most {most} per {about.unit}"
+
+    def described(self) -> list[dict[str, str]]:
+        """The mechanisms, as keys and certificates spell them."""
+        return [mechanism.describe() for mechanism in self.mechanisms]
+
+    def noise(self) -> str:
+        """The noise of one cell, in words."""
+        words = []
+        for mechanism, statistic in zip(self.mechanisms, self.bounded.tally.statistics, strict=True):
+            unit = self.bounded.whole * (statistic.top if isinstance(statistic, Rowwise) else 1)
+            name, field = ("Laplace", "scale") if mechanism.noise_field == "scale" else ("Gaussian", "sigma")
+            amount = getattr(mechanism, mechanism.noise_field) / unit
+            words.append(f"discrete {name}, {field} {decimal_text(amount)}")
+        return "; ".join(dict.fromkeys(words))
+
+    def cell_widths(self, confidence: Number | None = None) -> tuple[Fraction, ...]:
+        """The half-width of the noise of one cell, for each statistic, in cell units."""
+        sure = self.confidence if confidence is None else probability(confidence, name="confidence")
+        return tuple(Fraction(mechanism.within(sure)) for mechanism in self.mechanisms)
+
+    def within(self, *, at: int | None = None, confidence: Number | None = None) -> dict[str, float]:
+        """The half-width of every measured column in a group of `at` rows; noise only."""
+        question = self.bounded.question
+        columns = question.columns if isinstance(question, Select) else ()
+        named = [(name, each) for name, each in columns if isinstance(each, Measure)]
+        return {name: float(self._width(measure, at or self.at, confidence)) for name, measure in named}
+
+    def widest(self) -> Fraction:
+        """The widest bar of the means, or of everything when there are none."""
+        measured = _aggregate(self.bounded).measures
+        means = [each for each in measured if each.kind == "mean"]
+        return max(self._width(each, self.at, None) for each in means or measured)
+
+    def _width(self, measure: Measure, at: int, confidence: Number | None) -> Fraction:
+        statistic = holder(measure, self.bounded)
+        place = self.bounded.tally.statistics.index(statistic)
+        found = estimate(
+            measure,
+            statistic,
+            _typical(statistic, at, self.bounded.whole),
+            self.cell_widths(confidence)[place],
+            self.bounded.whole,
+        )
+        return Fraction(0) if found.within is None else found.within
+
+
+def _typical(statistic: Any, at: int, whole: int) -> list[int]:
+    """The cells of a group of `at` rows in the middle of their range: the width of a mean depends on their number only."""
+    if not isinstance(statistic, Rowwise):
+        return [at * whole]
+    half = at * whole * statistic.top // 2
+    return [half, half, half // 3][: statistic.width] if statistic.width > 1 else [at * whole]
+
+
+def _aggregate(bounded: Bounded) -> Aggregate:
+    return aggregate_of(bounded.question)

@@ -1,0 +1,236 @@
+"""One analyst's way in: preview for free, ask for a charge. The only place that sees question, rows and noise together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from sfumato.core.errors import BadInput, BudgetExceeded, Bug, EngineFailed, NotSupported
+from sfumato.core.exact import Number, decimal_text, positive, probability
+from sfumato.core.private import Private
+from sfumato.curator import pool
+from sfumato.curator.answer import Answer
+from sfumato.curator.ledger.ledger import Committed, Ledger, Left, Reserved
+from sfumato.curator.preview import Preview
+from sfumato.queries.answer import answer as assemble
+from sfumato.queries.bounded import bound
+from sfumato.queries.frame import Frame, Question, frame
+from sfumato.queries.plan import Released
+
+if TYPE_CHECKING:
+    from sfumato.curator.dataset import Dataset
+
+Asked = str | Question | Released | Preview
+"""SQL text, a question of a frame, its plan, or what `preview` returned."""
+
+
+@final
+@dataclass(frozen=True)
+class Session:
+    """An analyst before a data set. Nothing is read until a charge is written; only what the ledger stored comes out."""
+
+    dataset: Dataset
+    analyst: str
+
+    def table(self, name: str) -> Frame:
+        """A table to build questions on."""
+        return frame(self.dataset.schema, name, asker=self)
+
+    def sql(self, text: str) -> Question:
+        """A question written in SQL."""
+        from sfumato.queries.sql.parse import parse
+
+        return Question(parse(text, self.dataset.schema), self.dataset.schema, self)
+
+    def preview(
+        self,
+        question: Asked,
+        *,
+        epsilon: Number | None = None,
+        within: Number | None = None,
+        at: int = 1000,
+        confidence: Number | None = None,
+    ) -> Preview:
+        """The priced question, free: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows."""
+        if isinstance(question, Preview):
+            return question
+        if (epsilon is None) == (within is None):
+            raise _no_price()
+        bounded = bound(self._plan(question), self.dataset.schema)
+        terms: dict[str, Any] = {
+            "budget": self.dataset.budget,
+            "version": self.dataset.policy.version,
+            "confidence": self._confidence(confidence),
+            "at": at,
+        }
+        if within is not None:
+            return Preview.reaching(bounded, within=within, **terms)
+        assert epsilon is not None
+        return Preview.of(bounded, epsilon=epsilon, **terms)
+
+    def ask(self, question: Asked, **price: Any) -> Answer:
+        """Charge the question, compute it, and hand out what the ledger stored."""
+        return self.ask_all([self.preview(question, **price)])[0]
+
+    def ask_all(self, previews: Sequence[Preview]) -> list[Answer]:
+        """Several questions on one budget: all are charged, or none."""
+        return [self._answered(preview, found) for preview, found in self._released(previews)]
+
+    def refine(self, answer: Answer, *, epsilon: Number) -> Answer:
+        """More for the same question, at a further price; linear cells are pooled, so ratios come out better too."""
+        before = answer.sources or (answer.preview,)
+        salted = Preview.of(
+            answer.preview.bounded,
+            epsilon=positive(epsilon, name="epsilon"),
+            budget=self.dataset.budget,
+            version=f"{answer.preview.version}#{answer.id}+{len(before)}",
+            confidence=answer.preview.confidence,
+            at=answer.preview.at,
+        )
+        stored = [self._stored(preview) for preview in before]
+        preview, found = self._released([salted])[0]
+        everything = [*stored, _vectors(found)]
+        previews = (*before, preview)
+        mixed, widths = [], []
+        for place in range(len(preview.mechanisms)):
+            mechanisms = tuple(each.mechanisms[place] for each in previews)
+            parts = pool.weights(mechanisms)
+            mixed.append(pool.pooled(tuple(vectors[place] for vectors in everything), parts))
+            widths.append(Fraction(pool.within(mechanisms, parts, preview.confidence)))
+        return Answer(
+            preview=answer.preview,
+            result=assemble(preview.bounded, mixed, widths),
+            position=found.position,
+            charged=found.charged,
+            left=self.left(),
+            replayed=found.replayed,
+            session=self,
+            sources=previews,
+        )
+
+    def left(self) -> Left:
+        """What this analyst may still spend."""
+        return self.dataset.ledger.left(self.analyst)
+
+    # From question to stored answer.
+
+    def _released(self, previews: Sequence[Preview]) -> list[tuple[Preview, Committed]]:
+        ledger = self.dataset.ledger
+        wanted = [(each.key, each.charge, _what(each)) for each in previews]
+        try:
+            found = ledger.reserve_all(wanted, analyst=self.analyst)
+        except BudgetExceeded as error:
+            raise self._too_dear(error, previews) from None
+        return [(preview, self._settle(ledger, preview, each)) for preview, each in zip(previews, found, strict=True)]
+
+    def _settle(self, ledger: Ledger, preview: Preview, found: Reserved | Committed) -> Committed:
+        """Compute, and commit. Whoever was overtaken waits for the answer that was stored, and takes over if none comes."""
+        charged = found.charged
+        while isinstance(found, Reserved):
+            body = {"vectors": [vector.tolist() for vector in self._noisy(preview)]}
+            done = ledger.commit(found, body) or ledger.wait(preview.key)
+            found = done or ledger.reserve(preview.key, analyst=self.analyst, charge=preview.charge, what={})
+        return replace(found, charged=charged)
+
+    def _noisy(self, preview: Preview) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+        """The exact answer, sealed as soon as it exists, and one mechanism's release of each of its parts."""
+        bounded = preview.bounded
+        try:
+            engine = self.dataset.engine
+            exact = Private(engine.execute(bounded.sql(engine.dialect))).map(bounded.vectors)
+        except EngineFailed:
+            self.dataset.ledger.freeze(self.analyst, reason="the engine failed after a charge")
+            raise
+        released = []
+        for place, (mechanism, sensitivity) in enumerate(zip(preview.mechanisms, bounded.sensitivities, strict=True)):
+            part = exact.map(lambda vectors, place=place: vectors[place])  # type: ignore[misc]
+            released.append(mechanism.release(part, sensitivity).value)
+        return released
+
+    def _answered(self, preview: Preview, found: Committed) -> Answer:
+        return Answer(
+            preview=preview,
+            result=assemble(preview.bounded, _vectors(found), preview.cell_widths()),
+            position=found.position,
+            charged=found.charged,
+            left=self.left(),
+            replayed=found.replayed and not found.charged.amount,
+            session=self,
+        )
+
+    def _stored(self, preview: Preview) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+        found = self.dataset.ledger.find(preview.key)
+        if found is None:
+            raise Bug("an answer that was handed out is not in the ledger")
+        return _vectors(found)
+
+    def _plan(self, question: str | Question | Released) -> Released:
+        match question:
+            case str():
+                return self.sql(question).plan
+            case Question():
+                return question.plan
+            case _:
+                return question
+
+    def _confidence(self, asked: Number | None) -> Fraction:
+        default = self.dataset.policy.document.answers.confidence
+        sure = probability(default if asked is None else asked, name="confidence")
+        if sure == 0:
+            raise BadInput("a confidence must be above 0", hint="give 0.95, say")
+        return sure
+
+    def _too_dear(self, error: BudgetExceeded, previews: Sequence[Preview]) -> BudgetExceeded:
+        """The same refusal, with the price and the bars that would fit."""
+        rest = self.left().analyst.amount
+        cost = sum((each.charge.amount for each in previews), Fraction(0))
+        hint = error.hint
+        if rest > 0 and len(previews) == 1:
+            share = previews[0].epsilon * rest / cost
+            fitting = Fraction(decimal_text(share, rounding="down"))
+            if fitting > 0:
+                preview = replace_price(previews[0], fitting)
+                if preview.charge.amount <= rest:
+                    bars = ", ".join(f"{name} ±{width:.3g}" for name, width in preview.within().items())
+                    hint = f"--epsilon {decimal_text(fitting)} would fit" + (f": {bars}" if bars else "")
+        return BudgetExceeded(
+            error.message, hint=hint, code="SF003", cost=decimal_text(cost), left=decimal_text(rest, rounding="down")
+        )
+
+
+def replace_price(preview: Preview, epsilon: Fraction) -> Preview:
+    """The same question at another price."""
+    return Preview.of(
+        preview.bounded,
+        epsilon=epsilon,
+        budget=preview.budget,
+        version=preview.version,
+        confidence=preview.confidence,
+        at=preview.at,
+    )
+
+
+def _what(preview: Preview) -> dict[str, Any]:
+    """What the ledger keeps of a question: its plan and its price, never its rows."""
+    return {
+        "plan": preview.bounded.key,
+        "version": preview.version,
+        "mechanisms": preview.described(),
+        "losses": [dict(loss.describe()) for loss in preview.losses],
+    }
+
+
+def _vectors(found: Committed) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    return [np.array(vector, dtype=np.int64) for vector in found.answer["vectors"]]
+
+
+def _no_price() -> NotSupported:
+    return NotSupported(
+        "no price was agreed, or two: a question is asked at a precision or at an epsilon",
+        hint="say --within 1.0 --at 1000, or --epsilon 0.1",
+        code="SF004",
+    )

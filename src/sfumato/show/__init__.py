@@ -1,0 +1,1 @@
+"""How results look: text, HTML, charts. What draws is imported inside functions."""

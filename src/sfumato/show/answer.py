@@ -1,0 +1,145 @@
+"""How an answer looks: text for terminals, HTML for notebooks, a chart. A number never stands without its bar."""
+
+from __future__ import annotations
+
+import html as markup
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+_BLOCKS = 22
+_THIN = "\u2009"
+
+
+class Shown(Protocol):
+    """What an answer offers to be shown."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def measured(self) -> tuple[str, ...]: ...
+    @property
+    def rows(self) -> list[dict[str, Any]]: ...
+    def to_json(self) -> dict[str, Any]: ...
+
+
+def text(answer: Shown, *, lang: str = "en") -> str:
+    """A table with a bar beside every number, and a line that says what it cost."""
+    header, lines = table(answer, lang=lang)
+    widths = [max(len(line[i]) for line in [header, *lines]) for i in range(len(header))]
+    numeric = [name in answer.measured or name == "±" for name in _names(answer)]
+    body = [
+        " "
+        + "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        )
+        + blocks
+        for line, blocks in zip([header, *lines], ["", *_blocks(answer)], strict=True)
+    ]
+    return "\n".join([*(line.rstrip() for line in body), *footer(answer.to_json(), lang=lang)])
+
+
+def table(answer: Shown, *, lang: str = "en") -> tuple[list[str], list[list[str]]]:
+    """Header and cells as text; each measured column is followed by its half-width."""
+    body = answer.to_json()
+    percent = f"{float(body['confidence']) * 100:g} %"
+    header = [percent if name == "±" else name for name in _names(answer)]
+    lines = []
+    for row in answer.rows:
+        line: list[str] = []
+        for name in answer.columns:
+            if name not in answer.measured:
+                line.append("NULL" if row[name] is None else str(row[name]))
+                continue
+            value, high, raw = row[name], row[f"{name}_high"], row[f"{name}_unbiased"]
+            width = None if high is None else high - raw
+            line += [
+                number(value, width, lang=lang),
+                "" if width is None else f"±{number(width, width, lang=lang, up=True)}",
+            ]
+        lines.append(line)
+    return header, lines
+
+
+def number(value: float | None, width: float | None, *, lang: str = "en", up: bool = False) -> str:
+    """With as many digits as its half-width makes meaningful: one more than the first of the width."""
+    if value is None:
+        return "–"
+    scale = abs(width) if width else abs(value) / 100
+    decimals = 0 if scale <= 0 else max(0, min(6, 1 - math.floor(math.log10(scale))))
+    if up:
+        value = math.ceil(value * 10**decimals) / 10**decimals
+    spelled = f"{value:,.{decimals}f}".replace(",", _THIN)
+    return spelled.replace(".", ",") if lang == "fr" else spelled
+
+
+def footer(body: Mapping[str, Any], *, lang: str = "en") -> list[str]:
+    """What it cost, what is left, its name in the ledger, its noise; what was counted and what the bar covers."""
+    unit = "ε" if "epsilon" in body["spent"] else "ρ"
+    spent, left = (next(iter(body[word].values())) for word in ("spent", "left"))
+    french = lang == "fr"
+    cost = "replayed, free" if body["replayed"] else f"spent {unit} {spent}"
+    if french:
+        cost = "déjà publiée, gratuite" if body["replayed"] else f"dépensé {unit} {spent.replace('.', ',')}"
+        left = left.replace(".", ",")
+    rest, name = ("reste", "réponse") if french else ("left", "answer")
+    counted = f"compté\u202f: {body['counted']}" if french else f"counted {body['counted']}"
+    covers = "la barre ne couvre que le bruit" if french else "the bar covers noise only"
+    return [f" {cost} · {rest} {left} · {name} {body['answer']} · {body['noise']}", f" {counted}; {covers}"]
+
+
+def html(answer: Shown, *, lang: str = "en") -> str:
+    """A table for a notebook."""
+    header, lines = table(answer, lang=lang)
+    numeric = [name in answer.measured or name == "±" for name in _names(answer)]
+    cells = [
+        "<tr>"
+        + "".join(
+            f'<td style="text-align:{"right" if right else "left"}">{markup.escape(cell)}</td>'
+            for cell, right in zip(line, numeric, strict=True)
+        )
+        + "</tr>"
+        for line in lines
+    ]
+    head = "".join(f'<th scope="col">{markup.escape(name)}</th>' for name in header)
+    notes = "<br>".join(markup.escape(line.strip()) for line in footer(answer.to_json(), lang=lang))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(cells)}</tbody></table><p><small>{notes}</small></p>"
+
+
+def chart(rows: Sequence[Mapping[str, Any]], *, keys: Sequence[str], measured: Sequence[str]) -> Any:
+    """Points with error bars, one panel for each measured column."""
+    import altair as alt
+
+    key = keys[0] if keys else None
+    panels = []
+    for name in measured:
+        data = [
+            {
+                "key": str(row[key]) if key else name,
+                "value": row[name],
+                "low": row[f"{name}_low"],
+                "high": row[f"{name}_high"],
+            }
+            for row in rows
+        ]
+        base = alt.Chart({"values": data}).encode(y=alt.Y("key:N", sort=None, title=key or ""))
+        bars = base.mark_rule(color="#0072B2", strokeWidth=2).encode(x=alt.X("low:Q", title=name), x2="high:Q")
+        points = base.mark_point(filled=True, size=60, color="#0072B2").encode(x="value:Q")
+        panels.append(
+            (bars + points).properties(width=420, title=name, description=f"{name} with error bars, by {key}")
+        )
+    return alt.vconcat(*panels)
+
+
+def _names(answer: Shown) -> list[str]:
+    return [each for name in answer.columns for each in ((name, "±") if name in answer.measured else (name,))]
+
+
+def _blocks(answer: Shown) -> list[str]:
+    """A bar of blocks for the only measured column of a grouped answer."""
+    if len(answer.measured) != 1 or len(answer.columns) == 1:
+        return [""] * len(answer.rows)
+    values = [max(0.0, row[answer.measured[0]] or 0.0) for row in answer.rows]
+    most = max(values, default=0.0)
+    return ["   " + "█" * round(_BLOCKS * value / most) if most > 0 else "" for value in values]
