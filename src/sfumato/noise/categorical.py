@@ -21,7 +21,7 @@ from sfumato.noise.law import Integers, Size, checked_parameter, shape_of
 from sfumato.noise.source import Source
 from sfumato.noise.tables import Uniform, lane_of
 
-_FEW = 24  # up to this many candidates, exact integers at once
+_FEW = 8  # up to this many candidates a single choice is made in exact integers at once, without a table of the rate
 _DIGIT = 10
 _NEGLIGIBLE = 64  # weights below exp(-64) of the best are left to the exact path
 
