@@ -73,7 +73,7 @@ def check_choice(law: Categorical, scores: list[int], rate: Fraction) -> int:
     inner = exact_cuts(scores, rate)[:-1]
     cuts = {bits: [floor(cut, bits) for cut in inner] for bits in (64, 128)}
     checked = 0
-    for i in range(0, len(inner), max(1, len(inner) // 40)):
+    for i in range(0, len(inner), max(1, len(inner) // 12)):
         for bits, step in ((64, -3), (64, 3), (128, -5), (128, 5)):
             number = cuts[bits][i] + step
             if not 0 <= number < 1 << bits:
