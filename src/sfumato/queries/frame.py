@@ -11,7 +11,7 @@ from typing import Any, Protocol, final
 
 from sfumato.core import BadInput, NotSupported
 from sfumato.queries.expression import Expression, Field, Literal, Measure, MeasureKind
-from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Released, Rows, Select, Sort
+from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Rows, Select, Sort
 from sfumato.queries.rewrites import in_order
 from sfumato.queries.schema import Schema, Table
 

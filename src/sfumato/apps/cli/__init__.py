@@ -10,6 +10,7 @@ import click
 from sfumato.core.errors import BadInput, BadPolicy, BudgetExceeded, Bug, EngineFailed, LedgerDamaged, SfumatoError
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("sfumato.apps.cli.demo", "see it work: a question priced, asked, replayed, refused; under a minute"),
     "init": ("sfumato.apps.cli.init", "propose a policy for files, without showing a value, and open its ledger"),
     "policy": ("sfumato.apps.cli.policy", "check, compare, accept: the one file that says what may be asked"),
     "version": ("sfumato.apps.cli.version", "declare that the rows are new"),

@@ -80,7 +80,8 @@ def command(
                 f"{taken} exists already, and is not overwritten",
                 hint="choose another name with -o; a policy is changed with an editor, and checked by `sfumato policy check`",
             )
-    tables = [found for file in files for found in found_in(Path(file), _seen_from(file, out.parent))]
+    words = ("", *(word.strip() for word in (missing or "").split(",") if word.strip()))
+    tables = [found for file in files for found in found_in(Path(file), _seen_from(file, out.parent), missing=words)]
     listed, bounds = dict(map(_pair, values)), dict(map(_pair, ranges))
     asking = sys.stdin.isatty() and sys.stderr.isatty()
     if asking:
@@ -106,7 +107,7 @@ def command(
         id=identifier,
         version=version,
         size=size,
-        missing=("", *(word.strip() for word in missing.split(",") if word.strip())) if missing else ("",),
+        missing=words,
         lang=lang,
     )
     text = propose(tables, wishes, folder=out.parent)

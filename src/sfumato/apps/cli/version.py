@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import click
@@ -28,9 +29,10 @@ def command(name: str, policy_file: str, lang: Lang) -> None:
     text = with_version(before, name)
     after = Policy.parse(text, folder=before.folder, name=before.name)
     before.ledger(Home.default()).accept(after.caps(), policy=after.digest, reason=None)
-    file = Path(policy_file)
+    file = Path(policy_file).resolve()
     draft = file.with_name(f".{file.name}.new")
     draft.write_bytes(text.encode())
+    shutil.copymode(file, draft)
     draft.replace(file)
     talk(
         lang,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from sfumato.core.canonical import canonical
-from sfumato.core.errors import BadPolicy, BudgetExceeded, LedgerDamaged, NotAllowed
+from sfumato.core.errors import BadInput, BadPolicy, BudgetExceeded, LedgerDamaged, NotAllowed
 from sfumato.core.exact import decimal_text
 from sfumato.curator.home import Home
 from sfumato.curator.ledger.records import GENESIS, NOTHING, Caps, Charge, Head, Kind, Record, Totals, body_of
@@ -120,6 +120,8 @@ class Ledger:
     def _reserve(
         self, transaction: Transaction, head: Head, key: str, analyst: str, charge: Charge, what: Mapping[str, Any]
     ) -> tuple[Reserved | Committed, Head]:
+        if charge.amount < 0 or charge.failure < 0:
+            raise BadInput("a charge was negative, and there are no refunds", hint="charge what the loss says")
         earlier = self._about(transaction, key)
         paid = any(record.kind is Kind.RESERVE and record.body["analyst"] == analyst for record in earlier)
         done = next((record for record in earlier if record.kind is Kind.COMMIT), None)

@@ -1,0 +1,266 @@
+"""Preview, ask, replay, refine, budget: what an analyst sees, and what it costs."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.core.errors import BadInput, BudgetExceeded, EngineFailed, NotAllowed, NotSupported
+from sfumato.curator.ledger.records import Charge
+
+BY_SEX = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
+
+
+def test_an_answer_is_near_the_truth_and_says_how_near(make: Any) -> None:
+    """Three standard questions; each misses its bar of 99.99999999 % with probability 1e-10."""
+    session = make().session("ana")
+    a = session.ask(BY_SEX, epsilon=1, confidence="0.9999999999")
+    truth = {"F": 666, "M": 334}
+    for row in a.rows:
+        assert row["n_low"] <= truth[row["sex"]] <= row["n_high"]
+    m = session.ask("SELECT AVG(hours) AS h, COUNT(*) AS n FROM people", epsilon=2, confidence="0.9999999999").rows[0]
+    hours = np.mean([i % 60 for i in range(1000)])
+    assert m["h_low"] <= hours <= m["h_high"]
+    assert m["n_low"] <= 1000 <= m["n_high"]
+
+
+def test_preview_is_free_and_its_price_is_the_charge(make: Any) -> None:
+    data = make()
+    session = data.session("ana")
+    preview = session.preview(BY_SEX, epsilon="0.1")
+    assert data.ledger.totals().spent == Charge()
+    answer = session.ask(preview)
+    assert answer.preview is preview
+    assert answer.charged == preview.charge == Charge(Fraction(1, 10))
+    assert data.ledger.totals().spent == preview.charge
+    assert preview.loss.epsilon() == 0.1
+
+
+def test_the_same_question_replays_for_free_in_any_spelling(make: Any) -> None:
+    data = make()
+    session = data.session("ana")
+    first = session.ask(BY_SEX, epsilon="0.1")
+    again = session.ask("select  sex,\n count(*)  AS n from people group by 1", epsilon="0.1")
+    frame = session.table("people").group_by("sex").agg(n=sf.count()).ask(epsilon="0.1")
+    assert first.rows == again.rows == frame.rows
+    assert again.replayed
+    assert again.charged == Charge()
+    assert data.ledger.totals().spent == Charge(Fraction(1, 10))
+
+
+def test_what_is_done_after_the_release_is_free(make: Any) -> None:
+    data = make()
+    session = data.session("ana")
+    session.ask(BY_SEX, epsilon="0.1")
+    session.ask(BY_SEX + " ORDER BY n DESC LIMIT 1", epsilon="0.1")
+    session.ask(BY_SEX + " HAVING COUNT(*) > 10", epsilon="0.1")
+    assert data.ledger.totals().spent == Charge(Fraction(1, 10))
+
+
+def test_another_price_is_another_question(make: Any) -> None:
+    data = make()
+    session = data.session("ana")
+    session.ask(BY_SEX, epsilon="0.1")
+    session.ask(BY_SEX, epsilon="0.2")
+    assert data.ledger.totals().spent == Charge(Fraction(3, 10))
+
+
+def test_a_replay_charges_the_receivers_book_once_and_names_nobody(make: Any) -> None:
+    data = make()
+    data.session("ana").ask(BY_SEX, epsilon="0.5")
+    bob = data.session("bob").ask(BY_SEX, epsilon="0.5")
+    assert data.ledger.totals().spent == Charge(Fraction(1, 2))
+    assert bob.charged == Charge(Fraction(1, 2))
+    assert "ana" not in json.dumps(bob.to_json())
+    assert data.session("bob").ask(BY_SEX, epsilon="0.5").charged == Charge()
+
+
+def test_the_budget_ends_questions_and_says_what_would_fit(make: Any) -> None:
+    session = make(epsilon="1").session("ana")
+    session.ask(BY_SEX, epsilon="0.7")
+    with pytest.raises(BudgetExceeded) as caught:
+        session.ask("SELECT AVG(hours) AS h FROM people", epsilon="0.5")
+    assert caught.value.code == "SF003"
+    assert (caught.value.cost, caught.value.left) == ("0.5", "0.3")
+    assert "--epsilon 0.3 would fit: h ±" in caught.value.hint
+    session.ask("SELECT AVG(hours) AS h FROM people", epsilon="0.3")
+
+
+def test_each_analyst_has_a_cap(make: Any) -> None:
+    data = make(epsilon="3", per_analyst="per_analyst = { default = 0.5, ana = 1 }")
+    data.session("ana").ask(BY_SEX, epsilon=1)
+    with pytest.raises(BudgetExceeded):
+        data.session("bob").ask(BY_SEX, epsilon="0.6")
+
+
+def test_several_questions_are_charged_all_or_none(make: Any) -> None:
+    data = make(epsilon="1")
+    session = data.session("ana")
+    previews = [session.preview(BY_SEX, epsilon="0.6"), session.preview("SELECT COUNT(*) FROM people", epsilon="0.6")]
+    with pytest.raises(BudgetExceeded):
+        session.ask_all(previews)
+    assert data.ledger.totals().spent == Charge()
+    cheap = [session.preview(BY_SEX, epsilon="0.4"), session.preview("SELECT COUNT(*) FROM people", epsilon="0.4")]
+    assert len(session.ask_all(cheap)) == 2
+
+
+@pytest.mark.parametrize("accountant", ["pure", "zcdp"])
+def test_accuracy_is_asked_for_and_paid(make: Any, accountant: str) -> None:
+    session = make(accountant=accountant).session("ana")
+    preview = session.preview("SELECT AVG(hours) AS h FROM people", within=2, at=1000)
+    assert preview.within()["h"] <= 2
+    cheaper = session.preview("SELECT AVG(hours) AS h FROM people", epsilon=preview.epsilon * Fraction(4, 5))
+    assert cheaper.within()["h"] > 2
+    answer = session.ask(preview)
+    row = answer.rows[0]
+    assert (row["h_high"] - row["h_low"]) / 2 == pytest.approx(2, rel=0.3)
+
+
+@pytest.mark.slow
+def test_bars_cover_as_often_as_they_say(make: Any) -> None:
+    """300 asks at fresh prices: at 90 %, fewer than 240 hits has probability 4e-9 (counts) and no more for means."""
+    data = make(epsilon="100000")
+    session = data.session("ana")
+    truth = {
+        "n": 1000.0,
+        "h": float(np.mean([i % 60 for i in range(1000)])),
+        "v": float(np.var([i % 60 for i in range(1000)])),
+    }
+    hits = dict.fromkeys(truth, 0)
+    question = "SELECT COUNT(*) AS n, AVG(hours) AS h, VAR_POP(hours) AS v FROM people"
+    for i in range(300):
+        row = session.ask(question, epsilon=Fraction(3) + Fraction(i, 1000), confidence="0.9").rows[0]
+        for name, value in truth.items():
+            hits[name] += row[f"{name}_low"] <= value <= row[f"{name}_high"]
+    assert all(count >= 240 for count in hits.values()), hits
+
+
+def test_zcdp_charges_rho(make: Any) -> None:
+    data = make(accountant="zcdp", epsilon="1")
+    answer = data.session("ana").ask(BY_SEX, epsilon="0.5")
+    assert "Gaussian" in answer.preview.noise()
+    assert list(answer.to_json()["spent"]) == ["rho", "delta"]
+    spent = data.ledger.totals().spent
+    assert spent.amount == sum((loss.zcdp() or (0, 0))[0] for loss in answer.preview.losses)
+    with pytest.raises(BudgetExceeded):
+        data.session("ana").ask(BY_SEX, epsilon="0.95")
+
+
+def test_refining_pays_more_and_narrows_the_bar(make: Any) -> None:
+    data = make()
+    session = data.session("ana")
+    first = session.ask(BY_SEX, epsilon="0.5")
+    better = first.refine(epsilon="0.5")
+    assert data.ledger.totals().spent == Charge(Fraction(1))
+    width = [(a.rows[0]["n_high"] - a.rows[0]["n_low"]) / 2 for a in (first, better)]
+    assert 0.5 < width[1] / width[0] < 0.85
+    best = better.refine(epsilon=1)
+    assert (best.rows[0]["n_high"] - best.rows[0]["n_low"]) / 2 < width[1]
+    assert first.refine(epsilon="0.5").rows == better.rows
+
+
+@pytest.mark.slow
+def test_refined_bars_cover(make: Any) -> None:
+    """200 refinements at 90 %: fewer than 150 hits has probability 1e-9."""
+    session = make(epsilon="100000").session("ana")
+    hits = 0
+    for i in range(200):
+        first = session.ask(
+            "SELECT COUNT(*) AS n FROM people", epsilon=Fraction(1, 2) + Fraction(i, 1000), confidence="0.9"
+        )
+        row = first.refine(epsilon="0.3").rows[0]
+        hits += row["n_low"] <= 1000 <= row["n_high"]
+    assert hits >= 150
+
+
+def test_an_answer_goes_everywhere(make: Any) -> None:
+    a = make().session("ana").ask("SELECT sex, COUNT(*) AS n, AVG(hours) AS h FROM people GROUP BY sex", epsilon=1)
+    names = ["sex", "n", "n_low", "n_high", "n_unbiased", "h", "h_low", "h_high", "h_unbiased"]
+    assert a.to_arrow().column_names == names
+    assert list(a.to_pandas().columns) == names
+    assert a.to_polars().columns == names
+    body = json.loads(json.dumps(a.to_json()))
+    assert body["columns"] == ["sex", "n", "h"]
+    assert isinstance(body["rows"][0][1], int)
+    assert body["spent"] == {"epsilon": "1", "delta": "0"}
+    assert body["counted"] == "people, at most 1 per person"
+    assert "±" in repr(a)
+    assert "±" in a._repr_html_()
+    assert a.plot().to_dict()["vconcat"]
+
+
+def test_a_number_is_never_printed_bare(make: Any) -> None:
+    text = repr(make().session("ana").ask("SELECT COUNT(*) AS n, SUM(hours) AS s FROM people", epsilon=1))
+    assert text.split("\n")[1].count("±") == 2
+    assert "noise only" in text
+
+
+def test_no_price_is_no_answer(make: Any) -> None:
+    session = make().session("ana")
+    for terms in ({}, {"epsilon": 1, "within": 1}):
+        with pytest.raises(NotSupported) as caught:
+            session.ask(BY_SEX, **terms)
+        assert caught.value.code == "SF004"
+
+
+@pytest.mark.parametrize("bad", [0, -1, "nan", float("inf"), "much"])
+def test_senseless_prices_are_refused(make: Any, bad: Any) -> None:
+    with pytest.raises(BadInput):
+        make().session("ana").ask(BY_SEX, epsilon=bad)
+
+
+def test_an_engine_that_fails_after_the_charge_says_one_sentence_and_freezes(make: Any, monkeypatch: Any) -> None:
+    data = make()
+
+    class Broken:
+        dialect = "duckdb"
+
+        def execute(self, sql: str) -> Any:
+            from sfumato.engines.base import failure
+
+            raise failure()
+
+    data._engine = Broken()
+    session = data.session("ana")
+    with pytest.raises(EngineFailed, match="not shown"):
+        session.ask(BY_SEX, epsilon=1)
+    assert data.ledger.totals().spent == Charge(Fraction(1))
+    with pytest.raises(NotAllowed, match="frozen"):
+        session.ask(BY_SEX, epsilon=1)
+    data._engine = None
+    data.ledger.freeze("ana", frozen=False, reason="looked into it")
+    assert session.ask(BY_SEX, epsilon=1).rows
+    assert data.ledger.totals().spent == Charge(Fraction(1)), "what was paid for is taken over, not paid again"
+
+
+def test_the_experience_snippets(make: Any) -> None:
+    people = make().session(analyst="ana").table("people")
+    q = people.group_by("sex").agg(n=sf.count(), hours=sf.mean("hours"))
+    same = people.sql("SELECT sex, COUNT(*) AS n, AVG(hours) AS hours FROM people GROUP BY sex")
+    assert q.plan == same.plan
+    q.preview(within="1.0", at=1000)
+    a = q.ask(epsilon="0.25")
+    assert a.refine(epsilon="0.10").rows
+    assert people.filter(sex="F").filter("age >= ?", 40).mean("hours").ask(epsilon="0.25").rows
+
+
+def test_units_with_many_rows_count_at_most_as_bounded(make: Any) -> None:
+    import pyarrow as pa
+
+    many = pa.table(
+        {
+            "person_id": ["one"] * 500 + [f"p{i}" for i in range(100)],
+            "sex": ["F"] * 600,
+            "age": [1] * 600,
+            "hours": [1.0] * 600,
+            "notes": [1] * 600,
+        }
+    )
+    a = make(max_rows=3, data=many, epsilon="1000").session("ana").ask("SELECT COUNT(*) AS n FROM people", epsilon=500)
+    assert a.rows[0]["n"] == pytest.approx(103, abs=2)
+    assert "at most 3 per person" in a.to_json()["counted"]
