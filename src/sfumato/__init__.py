@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # The name of a function and of the package that holds it; type checkers would take the package.
+    from sfumato.anonymise.run import anonymise as anonymise
 
 _HOMES: dict[str, str] = {
+    "anonymise": "sfumato.anonymise",
     "count": "sfumato.queries.frame",
     "count_units": "sfumato.queries.frame",
     "mean": "sfumato.queries.frame",
