@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -35,8 +35,11 @@ class Found:
     columns: Mapping[str, Kind | None]
 
 
-def found_in(path: Path, written: str) -> list[Found]:
-    """The tables of a CSV, Parquet or DuckDB file; `written` is how the policy will name it."""
+def found_in(path: Path, written: str, *, missing: Iterable[str] = ()) -> list[Found]:
+    """The tables of a CSV, Parquet or DuckDB file; `written` is how the policy will name it.
+
+    Words in `missing`, and the usual ones, do not make a column of numbers one of text.
+    """
     kind = _SUFFIXES.get(path.suffix.lower())
     if kind is None:
         raise BadInput(
@@ -48,8 +51,8 @@ def found_in(path: Path, written: str) -> list[Found]:
         raise BadInput(f"there is no file {written}", hint="give the path of a file that exists")
     if kind == "duckdb":
         return _in_database(path, written)
-    columns = _query(path, kind)
-    if kind == "csv" and any(_LIKE_DATA.fullmatch(name) for name in columns):
+    columns = _query(path, kind, (*USUAL_MISSING, *missing))
+    if kind == "csv" and _is_data(list(columns), path):
         raise BadInput(
             f"the first line of {path.name} does not look like names of columns",
             hint="add a header line; until then sfumato shows nothing of it, because it may be someone's row",
@@ -73,11 +76,23 @@ def columns_at(location: str) -> dict[str, Kind | None]:
             return dict(found.get(table, {}))
 
 
-def _query(path: Path, kind: str) -> dict[str, Kind | None]:
+def _is_data(names: Sequence[str], path: Path) -> bool:
+    """Whether a header looks like a row. A cell that was empty has become its position, `column3`."""
+    if any(_LIKE_DATA.fullmatch(name) for name in names):
+        return True
+    positions = [name for n, name in enumerate(names) if name == f"column{n}"]
+    if not positions:
+        return False
+    with path.open("rb") as handle:
+        first = handle.readline().decode(errors="replace")
+    return any(name not in first for name in positions)
+
+
+def _query(path: Path, kind: str, missing: Iterable[str]) -> dict[str, Kind | None]:
     if kind == "parquet":
         return _described(f"read_parquet({_text(str(path))})", path)
-    missing = ", ".join(_text(word) for word in USUAL_MISSING)
-    return _described(f"read_csv({_text(str(path))}, header = true, sample_size = -1, nullstr = [{missing}])", path)
+    words = ", ".join(_text(word) for word in missing)
+    return _described(f"read_csv({_text(str(path))}, header = true, sample_size = -1, nullstr = [{words}])", path)
 
 
 def _described(origin: str, path: str | Path) -> dict[str, Kind | None]:
