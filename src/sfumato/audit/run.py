@@ -17,7 +17,7 @@ from sfumato.audit.events import Worth, choose, learn
 from sfumato.audit.exact import verify
 from sfumato.audit.report import Report
 from sfumato.core.errors import BadInput, Bug
-from sfumato.core.exact import Number, probability
+from sfumato.core.exact import Number, probability, up
 from sfumato.mechanisms.base import Case, Mechanism
 from sfumato.mechanisms.law import Law
 from sfumato.noise import Source, system_source
@@ -87,7 +87,10 @@ def audit(
 
 
 def _delta_of(loss: Loss) -> float:
-    return float(loss.failure) if math.isfinite(loss.epsilon(loss.failure)) else _USUAL_DELTA
+    """The failure, read a little upward since a float means the decimal that it prints; or a usual delta."""
+    if not math.isfinite(loss.epsilon(loss.failure)):
+        return _USUAL_DELTA
+    return math.nextafter(up(loss.failure), 1.0) if loss.failure else 0.0
 
 
 def _affordable(

@@ -6,10 +6,12 @@ from sfumato.mechanisms.law import Law
 from sfumato.mechanisms.local.randomized_response import RandomizedResponse
 from sfumato.mechanisms.number.gaussian import Gaussian
 from sfumato.mechanisms.number.laplace import Laplace
+from sfumato.mechanisms.number.truncated_laplace import TruncatedLaplace
 
 ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     Laplace,
     Gaussian,
+    TruncatedLaplace,
     Exponential,
     RandomizedResponse,
 )
@@ -25,4 +27,5 @@ __all__ = [
     "Mechanism",
     "RandomizedResponse",
     "Release",
+    "TruncatedLaplace",
 ]

@@ -18,6 +18,7 @@ from sfumato.noise.laplace import DiscreteLaplace, Geometric
 from sfumato.noise.law import Integers, Law, Size, shape_of
 from sfumato.noise.source import Source, SystemSource, system_source
 from sfumato.noise.tables import bernoulli_exp_of_ratio
+from sfumato.noise.truncated import TruncatedLaplace
 
 __all__ = [
     "Categorical",
@@ -29,6 +30,7 @@ __all__ = [
     "OnGrid",
     "Source",
     "SystemSource",
+    "TruncatedLaplace",
     "Weighted",
     "bernoulli_exp",
     "categorical",
