@@ -122,7 +122,7 @@ class DiscreteGaussianLoss(Loss):
 
     def blurs(self) -> Iterator[Blur]:
         """The narrower Gaussians that this noise is a rounding of."""
-        square, cells = self.sensitivity.l2_squared, _moved(self.sensitivity)
+        square, cells = self.sensitivity.l2_squared, self.sensitivity.cells or 0
         for width in (1, 2, 4):
             if self.variance > 2 * width:
                 yield Blur(sqrt_up(square / (self.variance - width)), 3 * cells * _RIPPLE[width])
@@ -152,9 +152,8 @@ class DiscreteGaussianLoss(Loss):
 
     def describe(self) -> Mapping[str, str]:
         s = self.sensitivity
-        return words(
-            "discrete-gaussian", self.about, variance=self.variance, l1=s.l1, linf=s.linf, l2_squared=s.l2_squared
-        )
+        reach = {"l1": s.l1, "linf": s.linf, "l2_squared": s.l2_squared, "cells": s.cells or 0}
+        return words("discrete-gaussian", self.about, variance=self.variance, **reach)
 
 
 _RIPPLE = {width: 2.2 * math.exp(-2 * math.pi**2 * width) for width in (1, 2, 4)}
@@ -184,24 +183,19 @@ class Blur:
         return min(1.0, above(shifted * above(math.exp(self.ripple))))
 
 
-def _moved(sensitivity: Sensitivity) -> int:
-    """How many cells can change by at least one."""
-    l1 = int(sensitivity.l1)
-    return l1 if sensitivity.cells is None else min(l1, sensitivity.cells)
-
-
 def _whole(sensitivity: Sensitivity) -> Sensitivity:
     """What an integer-valued answer can move by."""
     square = int(sensitivity.l2_squared)
     linf = min(int(sensitivity.linf), math.isqrt(square))
     l1 = min(int(sensitivity.l1), square)
-    return Sensitivity(Fraction(l1), Fraction(linf), Fraction(square), sensitivity.about, sensitivity.cells)
+    cells = l1 if sensitivity.cells is None else min(l1, sensitivity.cells)
+    return Sensitivity(Fraction(l1), Fraction(linf), Fraction(square), sensitivity.about, cells)
 
 
 @lru_cache(maxsize=256)
 def _shifts(variance: Fraction, sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...] | None:
     l1, linf, square = int(sensitivity.l1), int(sensitivity.linf), int(sensitivity.l2_squared)
-    cells = _moved(sensitivity)
+    cells = sensitivity.cells or 0
     if linf == l1:
         maximal: tuple[tuple[int, ...], ...] = ((l1,),)
     elif linf == 1:

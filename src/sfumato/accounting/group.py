@@ -27,7 +27,8 @@ class Group(Loss):
 
     Proof: walk from one table to the other, one unit at a time: P(S) <= e^x P1(S) + d <= ... with d = delta(x) and
     x = epsilon/size, so delta(x) (1 + e^x + ... + e^((size - 1) x)) bounds the curve; for a largest ratio likewise.
-    zCDP grows with the square (Bun and Steinke 2016, Proposition 1.9). With a failure, only the first walk is used.
+    What holds at a smaller epsilon holds too. zCDP grows with the square (Bun and Steinke 2016, Proposition 1.9). With
+    a failure, only the walk is used.
     """
 
     loss: Loss
@@ -60,15 +61,18 @@ class Group(Loss):
         bounded = self.loss.pure()
         if bounded is not None and at >= self.size * bounded[0]:
             return up(self.failure)
-        step = at / self.size
+        walked = min(self._walk(at), self._walk(0.0))
+        line = line_of(self)
+        return walked if line is None else min(walked, line.delta(at))
+
+    def _walk(self, epsilon: float) -> float:
+        step = epsilon / self.size
         try:
             steps = above(math.fsum(math.exp(i * step) for i in range(self.size)), ulps=4 * self.size)
         except OverflowError:
-            steps = math.inf
+            return 1.0
         each = self.loss.delta(math.nextafter(step, -math.inf) if step > 0 else 0.0)
-        walked = 0.0 if each == 0 else min(1.0, above(each * steps))
-        line = line_of(self)
-        return walked if line is None else min(walked, line.delta(at))
+        return min(1.0, above(each * steps)) if each > 0 else 0.0
 
     def renyi(self, order: float) -> float:
         a = order_of(order)
