@@ -28,7 +28,8 @@ from sfumato.noise import (
     discrete_laplace,
     system_source,
 )
-from sfumato.noise.tables import decays, table
+from sfumato.noise.ladder import decays
+from sfumato.noise.tables import table
 
 SCALES = ("1/2", "1", "10", "100", "1000", "1000000")
 PEER = Path(__file__).parent.parent / ".peers" / "diffprivlib" / "bin" / "python"

@@ -17,9 +17,10 @@ from scipy.stats import chi2
 
 from sfumato.core.errors import BadInput
 from sfumato.noise import DiscreteGaussian, DiscreteLaplace, Geometric, SystemSource, tables
+from sfumato.noise.bernoulli import bernoulli_exp_of_ratio
 from sfumato.noise.gaussian import _half_erfc, normaliser
 from sfumato.noise.law import LARGEST, Law
-from sfumato.noise.tables import Table, bernoulli_exp_of_ratio
+from sfumato.noise.tables import Table
 from sfumato.testing import ScriptedSource
 
 FALSE_ALARM = 1e-10  # of every chi-square test here

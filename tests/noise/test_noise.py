@@ -24,6 +24,7 @@ from sfumato.noise import (
     system_source,
     tables,
 )
+from sfumato.noise.ladder import decays
 from sfumato.testing import ScriptedSource
 
 DOORS: dict[str, Callable[..., Any]] = {
@@ -163,7 +164,7 @@ def test_speed_stays_in_sight() -> None:
                 times.append(time.perf_counter() - start)
             assert min(times) < 0.05
     tables.table.cache_clear()
-    tables.decays.cache_clear()
+    decays.cache_clear()
     start = time.perf_counter()
     discrete_laplace(1001, 1000)
     assert time.perf_counter() - start < 0.25

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from sfumato.noise import DiscreteGaussian, DiscreteLaplace, Geometric, tables
+from sfumato.noise.ladder import Ladder, Thresholds, ladder
 from sfumato.noise.law import Law
-from sfumato.noise.tables import TABLE_BITS, Ladder, Table, Thresholds, ladder
+from sfumato.noise.tables import TABLE_BITS, Table
 from sfumato.testing import ScriptedSource
 
 PRECISION = 900

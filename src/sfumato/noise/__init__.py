@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import BadInput
 from sfumato.core.exact import Number, non_negative, positive
+from sfumato.noise.bernoulli import bernoulli_exp_of_ratio
 from sfumato.noise.categorical import Categorical, Weighted, uniform_block
 from sfumato.noise.gaussian import DiscreteGaussian
 from sfumato.noise.grid import Grid, OnGrid, floor_to_grid
 from sfumato.noise.laplace import DiscreteLaplace, Geometric
 from sfumato.noise.law import Integers, Law, Size, shape_of
 from sfumato.noise.source import Source, SystemSource, system_source
-from sfumato.noise.tables import bernoulli_exp_of_ratio
 from sfumato.noise.truncated import TruncatedLaplace
 
 __all__ = [

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadInput
 from sfumato.core.exact import Number
 from sfumato.core.interval import Bounds, exp_bounds
+from sfumato.noise.ladder import Uniform
 from sfumato.noise.law import Integers, Size, checked_parameter, shape_of
 from sfumato.noise.source import Source
-from sfumato.noise.tables import Uniform, lane_of
+from sfumato.noise.tables import lane_of
 
 _FEW = 8  # up to this many candidates a single choice is made in exact integers at once, without a table of the rate
 _DIGIT = 10

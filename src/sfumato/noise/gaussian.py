@@ -10,10 +10,11 @@ from typing import final
 
 from sfumato.core.exact import Number, probability, up
 from sfumato.core.interval import Bounds, exp_bounds, pi_bounds, sqrt_bounds
+from sfumato.noise.bernoulli import bernoulli_exp_of_ratio
+from sfumato.noise.ladder import decays
 from sfumato.noise.laplace import draw_laplace
 from sfumato.noise.law import Law, checked_parameter
 from sfumato.noise.source import Source
-from sfumato.noise.tables import bernoulli_exp_of_ratio, decays
 
 _SUMMED = 1 << 14  # up to this variance tails are summed term by term; beyond, by Euler and Maclaurin
 _UNDECIDED = 1 << 12
