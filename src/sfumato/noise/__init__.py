@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadInput
-from sfumato.core.exact import Number, non_negative, positive
+from sfumato.core.exact import Number, non_negative, positive, probability
 from sfumato.noise.bernoulli import bernoulli_exp_of_ratio
 from sfumato.noise.categorical import Categorical, Weighted, uniform_block
+from sfumato.noise.coins import Coins, toss
 from sfumato.noise.gaussian import DiscreteGaussian
 from sfumato.noise.grid import Grid, OnGrid, floor_to_grid
 from sfumato.noise.laplace import DiscreteLaplace, Geometric
@@ -22,6 +23,7 @@ from sfumato.noise.truncated import TruncatedLaplace
 
 __all__ = [
     "Categorical",
+    "Coins",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Geometric",
@@ -35,6 +37,7 @@ __all__ = [
     "bernoulli_exp",
     "categorical",
     "categorical_weights",
+    "coins",
     "discrete_gaussian",
     "discrete_laplace",
     "exponential",
@@ -117,6 +120,13 @@ def bernoulli_exp(x: Number, *, source: Source | None = None) -> bool:
     """True with probability exp(-x), exactly, for a rational x of 0 or more."""
     exact = non_negative(x, name="x")
     return bernoulli_exp_of_ratio(exact.numerator, exact.denominator, source or system_source())
+
+
+def coins(chance: Number, size: Size, *, source: Source | None = None) -> Coins:
+    """An array of coins, each True with probability `chance`, exactly; a rational of 0 or more and below 1."""
+    shape = shape_of(size)
+    flat = toss(probability(chance, name="chance"), int(np.prod(shape, dtype=np.int64)), source or system_source())
+    return flat.reshape(shape)
 
 
 @overload
