@@ -385,15 +385,15 @@ def test_check_compares_the_columns_without_reading_rows(ready: Run) -> None:
 
 SCANS: list[tuple[str, str, tuple[str, str], int, str]] = [
     ("1,F,1,x,1\n2,M,2,x,1\n", "the rows are as declared", ("", ""), 0, ""),
-    ("1,F,1,x,1\n1,M,2,x,1\n", "two rows of one person, shared weight", ("", ""), 0, "more than 1 rows"),
+    ("1,F,1,x,1\n1,M,2,x,1\n2,M,2,x,1\n", "two rows of one person, shared weight", ("", ""), 0, "more than 1 rows"),
     (
-        "1,F,1,x,1\n1,M,2,x,1\n",
+        "1,F,1,x,1\n1,M,2,x,1\n2,M,2,x,1\n",
         "the same, said to be impossible",
         ("max_rows = 1", "max_rows = 1\nmax_rows_is_fact = true"),
         5,
         "as a fact",
     ),
-    ("1,F,1,x,1\n1,M,2,x,1\n", "rows protected, people repeat", ('"person"', '"row"'), 5, "SF006"),
+    ("1,F,1,x,1\n1,M,2,x,1\n2,M,2,x,1\n", "rows protected, people repeat", ('"person"', '"row"'), 5, "SF006"),
     ("1,F,1,x,1\n,M,2,x,1\n", "no unit", ("", ""), 0, "have no unit"),
     ("1,F,1,x,1\n2,M,many,x,1\n", "text in numbers", ("", ""), 0, "cannot be read as integer"),
     ("1,F,1,x,1\n2,X,2,x,1\n", "a key that is not listed", ("", ""), 0, "not on its list"),

@@ -69,6 +69,11 @@ def test_every_value_of_a_text_with_all_there_is() -> None:
     all_found(TEXT)
 
 
+def test_texts_of_many_lines_may_end_in_their_own_quotes() -> None:
+    for quote in ('"', "'"):
+        all_found(f"a = [{3 * quote}one{4 * quote}, {3 * quote}two{5 * quote}, {6 * quote}]\nb = 1\n")
+
+
 def test_windows_line_ends() -> None:
     all_found(TEXT.replace("\n", "\r\n"))
     places = Places.of("a = 1\r\n[b]\r\nc = 2\r\n")

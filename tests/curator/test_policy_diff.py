@@ -186,3 +186,27 @@ def test_words() -> None:
     ]
     assert "95.26 %" in found[0].en  # e^3 / (1 + e^3) = 0.95257
     assert "88.08 %" in found[0].fr  # e^2 / (1 + e^2) = 0.88080
+
+
+def test_a_public_list_in_a_file_is_compared_by_its_keys(tmp_path: Path) -> None:
+    text = BASE.replace('values = ["F", "M"]', 'values = "csv:sexes.csv:code"')
+    (tmp_path / "sexes.csv").write_text("code\nF\nM\n")
+    before = Policy.parse(text, folder=tmp_path)
+    (tmp_path / "sexes.csv").write_text("code\nF\nM\nX\n")
+    (change,) = changes(before, Policy.parse(text, folder=tmp_path))
+    assert (change.place, change.effect) == ("values [tables.people.columns.sex]", Effect.WIDER)
+    assert "gains 1 and loses 0" in change.en
+    (tmp_path / "sexes.csv").write_text("code,note\nF,same\nM,keys\n")
+    assert changes(before, Policy.parse(text, folder=tmp_path)) == []
+    (tmp_path / "sexes.csv").write_text("code\nF\n")
+    (change,) = changes(before, Policy.parse(text, folder=tmp_path))
+    assert change.effect is Effect.NARROWER
+
+
+def test_keys_that_move_to_another_level_are_counted(tmp_path: Path) -> None:
+    text = BASE.replace('values = ["F", "M"]', 'values = "csv:codes.csv:code"\nlevels = ["chapter", "code"]')
+    (tmp_path / "codes.csv").write_text("chapter,code\nA,F\nA,M\n")
+    before = Policy.parse(text, folder=tmp_path)
+    (tmp_path / "codes.csv").write_text("chapter,code\nA,F\nB,M\n")
+    (change,) = changes(before, Policy.parse(text, folder=tmp_path))
+    assert change.en == "1 keys of people.sex stand under other levels"

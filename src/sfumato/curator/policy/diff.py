@@ -58,17 +58,25 @@ def changes(old: Policy, new: Policy) -> list[Change]:
     said = [_appeared(path, new) if path in has else _vanished(path) for path in whole]
     for path in sorted({*before, *after}, key=str):
         inside = any(path[: len(each)] == each for each in whole)
-        if not inside and before.get(path) != after.get(path):
+        if inside or before.get(path) == after.get(path):
+            continue
+        if path[-1] != "tree" or _moved(before.get(path), after.get(path)):
             said.append(_changed(path, before.get(path), after.get(path), old, new))
     order = list(Effect)
     return sorted(said, key=lambda change: (order.index(change.effect), -change.weight, change.place))
+
+
+def _moved(before: Any, after: Any) -> list[Any]:
+    """The keys that are on both public lists, under other levels."""
+    return [key for key in before or {} if key in (after or {}) and before[key] != after[key]]
 
 
 def _leaves(policy: Policy) -> Leaves:
     """Every key that can be written, with its value or default; a public list in a file stands for its keys."""
     leaves = dict(_walk(policy.document, ()))
     for (table, column), listed in policy.lists.items():
-        leaves["tables", table, "columns", column, "values"] = (*listed.keys, listed.digest)
+        leaves["tables", table, "columns", column, "values"] = listed.keys
+        leaves["tables", table, "columns", column, "tree"] = dict(zip(listed.keys, listed.levels, strict=True))
     return leaves
 
 
@@ -337,6 +345,15 @@ def _column(key: str, place: str, name: str, before: Any, after: Any) -> Change:
                 place,
                 f"missing values of {name}: {after}, before {before}",
                 f"valeurs manquantes de {name} : {after}, avant {before}",
+            )
+        case "tree":
+            moved = _moved(before, after)
+            return Change(
+                Effect.SAME,
+                24,
+                place,
+                f"{len(moved)} keys of {name} stand under other levels",
+                f"{len(moved)} valeurs de {name} sont sous d'autres niveaux",
             )
         case "ordered" | "levels":
             more = bool(after) and not (key == "levels" and set(after) <= set(before))
