@@ -10,6 +10,8 @@ from inspect import signature
 from types import ModuleType
 from typing import final
 
+from sfumato.anonymise.assess import Assessment, assess
+from sfumato.anonymise.frontier import Frontier, frontier
 from sfumato.anonymise.hierarchy import Dates, Hierarchy, Prefixes, Ranks, Steps, Tree, load, read_csv
 from sfumato.anonymise.models import (
     AlphaK,
@@ -27,9 +29,11 @@ from sfumato.anonymise.run import Anonymised, anonymise
 __all__ = [
     "AlphaK",
     "Anonymised",
+    "Assessment",
     "Dates",
     "DistinctDiversity",
     "EntropyDiversity",
+    "Frontier",
     "Hierarchy",
     "KAnonymity",
     "KMap",
@@ -42,6 +46,8 @@ __all__ = [
     "TCloseness",
     "Tree",
     "anonymise",
+    "assess",
+    "frontier",
     "load",
     "read_csv",
 ]

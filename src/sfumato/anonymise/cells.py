@@ -65,7 +65,7 @@ def narrowest(
     low = np.minimum.reduceat(np.where(counted, column.size, codes), starts)
     high = np.maximum.reduceat(np.where(counted, -1, codes), starts)
     if tree is None:
-        return _spans(column, low, high, null)
+        return _spans(column, low, high, null, wildcard=wildcard)
     return _ancestors(column, low, high, tree)
 
 
@@ -74,8 +74,11 @@ def at_level(column: Column, codes: NDArray[np.int32], starts: NDArray[np.int64]
     return _nodes(column, codes[starts], np.full(len(starts), level), tree)
 
 
-def _spans(column: Column, low: NDArray[np.int32], high: NDArray[np.int32], null: NDArray[np.bool_]) -> Cells:
-    assert column.position is not None
+def _spans(
+    column: Column, low: NDArray[np.int32], high: NDArray[np.int32], null: NDArray[np.bool_], *, wildcard: bool
+) -> Cells:
+    assert column.least is not None
+    assert column.most is not None
     key = (low.astype(np.int64) * (column.size + 2) + high + 1) * 2 + null
     _, first, of_class = np.unique(key, return_index=True, return_inverse=True)
     low, high, null = low[first], high[first], null[first]
@@ -83,17 +86,17 @@ def _spans(column: Column, low: NDArray[np.int32], high: NDArray[np.int32], null
     for a, b, has_null in zip(low.tolist(), high.tolist(), null.tolist(), strict=True):
         if a > b:
             labels.append(None)
-        elif a == 0 and b == column.atoms - 1 and has_null == column.missing and column.size > 1:
+        elif a == 0 and b == column.atoms - 1 and (wildcard or has_null == column.missing) and column.size > 1:
             labels.append(TOP)
         else:
             labels.append(f"{column.label(a, b)} | {NULL}" if has_null else column.label(a, b))
     empty = low > high
-    position = column.position
-    reach = np.where(empty, 0.0, position[np.where(empty, 0, high)] - position[np.where(empty, 0, low)]) + (
-        null & ~empty
-    )
-    total = float(position[-1] - position[0]) + column.missing
-    return Cells(column, of_class.astype(np.int32), tuple(labels), reach / (total or 1.0), null, low, high)
+    first_atom, last_atom = np.where(empty, 0, low), np.where(empty, 0, high)
+    total = float(column.most[-1] - column.least[0])
+    # A missing value is as far away as one more atom would be.
+    away = column.missing * (total or 1.0) / max(1, column.atoms - 1)
+    reach = np.where(empty, 0.0, column.most[last_atom] - column.least[first_atom]) + away * (null & ~empty)
+    return Cells(column, of_class.astype(np.int32), tuple(labels), reach / ((total + away) or 1.0), null, low, high)
 
 
 def _ancestors(column: Column, low: NDArray[np.int32], high: NDArray[np.int32], tree: Tree) -> Cells:

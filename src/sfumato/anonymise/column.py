@@ -44,7 +44,9 @@ class Column:
     missing: bool
     low: NDArray[Any] | None = None
     high: NDArray[Any] | None = None
-    position: NDArray[np.float64] | None = None
+    least: NDArray[np.float64] | None = None
+    most: NDArray[np.float64] | None = None
+    """The least and the greatest number (or day) that each atom can be, within those of the table: what loss is measured in."""
 
     @property
     def atoms(self) -> int:
@@ -58,7 +60,7 @@ class Column:
     @property
     def ordered(self) -> bool:
         """Released as an interval (numbers, dates), not as a set."""
-        return self.position is not None
+        return self.least is not None
 
     def label(self, first: int, last: int) -> str:
         """What is said of someone whose value lies in atoms `first` to `last`, both included."""
@@ -112,31 +114,34 @@ def _numbers(series: nw.Series[Any], *, cuts: Sequence[float] | None, exact: boo
     known = plain[~missing] if missing.any() else plain
     values, ranks = _ranks(known)
     if exact:
-        low = high = position = values.astype(np.float64)
+        low = high = least = most = values.astype(np.float64)
         names = tuple(map(spell, values.tolist()))
     else:
         points = _round_numbers() if cuts is None else _checked(cuts, series.name)
         bounds = np.concatenate([[-np.inf], points, [np.inf]])
         steps, atom = np.unique(np.searchsorted(points, values, side="left"), return_inverse=True)
         ranks = atom.astype(np.int32)[ranks]
-        low, high, position = bounds[steps], bounds[steps + 1], steps.astype(np.float64)
+        low, high = bounds[steps], bounds[steps + 1]
+        least, most = np.maximum(low + whole, values[0]), np.minimum(high, values[-1])
         names = tuple(
             spell(b) if whole and b - a == 1 else _interval(a, b)
             for a, b in zip(low.tolist(), high.tolist(), strict=True)
         )
     codes = _with_missing(ranks, missing, len(names))
-    return Column(series.name, "number", codes, names, bool(missing.any()), low, high, position)
+    return Column(series.name, "number", codes, names, bool(missing.any()), low, high, least, most)
 
 
 def _dates(series: nw.Series[Any], *, unit: Literal["D", "M"]) -> Column:
     missing = series.is_null().to_numpy()
-    moments = series.cast(nw.Datetime("us")).to_numpy().astype("datetime64[D]").astype(f"datetime64[{unit}]")
-    known = moments[~missing]
-    numbers, ranks = _ranks(known.astype(np.int64))
+    days = series.cast(nw.Datetime("us")).to_numpy().astype("datetime64[D]")[~missing]
+    numbers, ranks = _ranks(days.astype(f"datetime64[{unit}]").astype(np.int64))
     values = numbers.astype(f"datetime64[{unit}]")
     codes = _with_missing(ranks, missing, len(values))
     names = tuple(map(str, values))
-    return Column(series.name, "date", codes, names, bool(missing.any()), values, values, numbers.astype(np.float64))
+    least = np.maximum(values.astype("datetime64[D]"), days.min()).astype(np.int64)
+    most = np.minimum((values + 1).astype("datetime64[D]") - 1, days.max()).astype(np.int64)
+    extents = least.astype(np.float64), most.astype(np.float64)
+    return Column(series.name, "date", codes, names, bool(missing.any()), values, values, *extents)
 
 
 def _categories(series: nw.Series[Any]) -> Column:

@@ -222,7 +222,8 @@ def climb(column: Column, hierarchy: Hierarchy | None) -> tuple[Column, Tree]:
             names=names,
             low=None,
             high=None,
-            position=None,
+            least=None,
+            most=None,
         ),
         tree,
     )

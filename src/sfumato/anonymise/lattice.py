@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymise.models import Model, failing
-from sfumato.anonymise.people import Classes, People
+from sfumato.anonymise.people import Classes, People, ranked
 from sfumato.core.errors import BadInput, NotSupported
 
 LARGEST = 1_000_000
@@ -59,19 +59,12 @@ class Lattice:
 
     def grouped(self, node: Ints, rows: Ints | None = None) -> tuple[Ints, int]:
         """The class of each row (or of the rows given) when released at these levels, and how many classes there are."""
-        key, span = None, 1
-        for place, (tree, level) in enumerate(zip(self.trees, node, strict=True)):
-            codes = self.people.codes[place] if rows is None else self.people.codes[place][rows]
-            names = tree.node_of[level].astype(np.int64)[codes]
-            width = len(tree.labels[level])
-            if key is None:
-                key, span = names, width
-                continue
-            if span > (1 << 62) // width:
-                distinct, key = np.unique(key, return_inverse=True)
-                span = len(distinct)
-            key, span = key * width + names, span * width
-        assert key is not None
+        nodes = [
+            tree.node_of[level][codes if rows is None else codes[rows]]
+            for tree, level, codes in zip(self.trees, node, self.people.codes, strict=False)
+        ]
+        widths = [len(tree.labels[level]) for tree, level in zip(self.trees, node, strict=True)]
+        key = ranked(nodes, widths)
         distinct, classes = np.unique(key, return_inverse=True)
         return classes.astype(np.int64), len(distinct)
 

@@ -287,7 +287,7 @@ def _gauges(columns: Sequence[Column]) -> list[_Gauge]:
             room.append(WORD)
         scale = None
         if column.size > WORD:
-            position = np.arange(column.atoms, dtype=np.float64) if column.position is None else column.position
+            position = np.arange(column.atoms, dtype=np.float64) if column.least is None else column.least
             position = np.append(position, position[-1] + 1)[: column.size]
             scale = (position - position[0]) / ((position[-1] - position[0]) or 1.0)
         gauges.append(_Gauge(place, word, WORD - room[word], bits, scale, column.ordered))

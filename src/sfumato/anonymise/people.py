@@ -136,7 +136,7 @@ def gather(
             key >>= width
         codes = tuple(reversed(found))
     else:
-        key = _ranked(columns)
+        key = ranked([column.codes for column in columns], [column.size for column in columns])
         order = np.argsort(key)
         new, of_person = _steps(key[order], order)
         codes = tuple(column.codes[order[new]] for column in columns)
@@ -157,13 +157,13 @@ def _steps(key: NDArray[np.int64], order: NDArray[np.int64]) -> tuple[NDArray[np
     return new, of_person
 
 
-def _ranked(columns: Sequence[Column]) -> NDArray[np.int64]:
+def ranked(codes: Sequence[NDArray[np.int32]], sizes: Sequence[int]) -> NDArray[np.int64]:
     """One number for each row, the same for the same codes: mixed radix, ranked anew whenever 63 bits would overflow."""
-    key, span = columns[0].codes.astype(np.int64), columns[0].size
-    for column in columns[1:]:
-        if span > (1 << 62) // max(1, column.size):
+    key, span = codes[0].astype(np.int64), sizes[0]
+    for code, size in zip(codes[1:], sizes[1:], strict=True):
+        if span > (1 << 62) // max(1, size):
             distinct, key = np.unique(key, return_inverse=True)
             span = len(distinct)
-        key = key * column.size + column.codes
-        span *= column.size
+        key = key * size + code
+        span *= size
     return key

@@ -118,7 +118,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        return {
+        everything = {
             "method": self.method,
             "models": [str(model) for model in self.models],
             "attained": self.attained,
@@ -136,6 +136,7 @@ class Report:
             "linkage": asdict(self.linkage),
             "warning": self.warning,
         }
+        return dict(finite(everything))
 
     def _levels(self) -> Mapping[str, int]:
         if self.recoding is None:
@@ -206,14 +207,6 @@ class Report:
     def _costs(self) -> list[tuple[str, str]]:
         lang, utility, risk = self.lang, self.utility, self.risk
         columns = ", ".join(f"{name} {percent(loss, lang=lang)}" for name, loss in utility.loss_by_column.items())
-        journalist = say("no population", lang)
-        if risk.population_known:
-            journalist = say(
-                "journalist",
-                lang,
-                highest=percent(risk.journalist_highest, lang=lang),
-                mean=percent(risk.journalist_mean, lang=lang),
-            )
         return [
             (
                 say("l.loss", lang),
@@ -227,20 +220,7 @@ class Report:
                     ratio=decimal(utility.normalised_average_class, lang=lang),
                 ),
             ),
-            (
-                say("l.risk", lang),
-                say(
-                    "risk",
-                    lang,
-                    highest=percent(risk.prosecutor_highest, lang=lang),
-                    mean=percent(risk.prosecutor_mean, lang=lang),
-                    above=count(risk.above, lang=lang),
-                    threshold=percent(risk.threshold, lang=lang),
-                    journalist=journalist,
-                    marketer=percent(risk.marketer, lang=lang),
-                    uniques=count(risk.uniques, lang=lang),
-                ),
-            ),
+            (say("l.risk", lang), risk_line(risk, lang)),
         ]
 
     def _attacks(self) -> list[tuple[str, str]]:
@@ -258,21 +238,7 @@ class Report:
             absent=count(link.absent, lang=lang),
         )
         return [
-            *(
-                (
-                    say("l.attack", lang),
-                    say(
-                        "homogeneity",
-                        lang,
-                        column=each.column,
-                        certain=count(each.certain, lang=lang),
-                        people=count(each.people, lang=lang),
-                        guessed=percent(each.guessed, lang=lang),
-                        baseline=percent(each.baseline, lang=lang),
-                    ),
-                )
-                for each in self.homogeneity
-            ),
+            *((say("l.attack", lang), homogeneity_line(each, lang)) for each in self.homogeneity),
             (say("l.attack", lang), linked + told),
         ]
 
@@ -294,3 +260,48 @@ def not_differential() -> NotSupported:
         hint="use sf.open(policy) and session.ask or publish for differential privacy, or leave epsilon out",
         code="SF018",
     )
+
+
+def risk_line(risk: Risk, lang: Lang) -> str:
+    """The risk of being found again, as a sentence."""
+    journalist = say("no population", lang)
+    if risk.population_known:
+        highest, mean = percent(risk.journalist_highest, lang=lang), percent(risk.journalist_mean, lang=lang)
+        journalist = say("journalist", lang, highest=highest, mean=mean)
+    return say(
+        "risk",
+        lang,
+        highest=percent(risk.prosecutor_highest, lang=lang),
+        mean=percent(risk.prosecutor_mean, lang=lang),
+        above=count(risk.above, lang=lang),
+        threshold=percent(risk.threshold, lang=lang),
+        journalist=journalist,
+        marketer=percent(risk.marketer, lang=lang),
+        uniques=count(risk.uniques, lang=lang),
+    )
+
+
+def homogeneity_line(attack: Homogeneity, lang: Lang) -> str:
+    """What the homogeneity attack found, as a sentence."""
+    return say(
+        "homogeneity",
+        lang,
+        column=attack.column,
+        certain=count(attack.certain, lang=lang),
+        people=count(attack.people, lang=lang),
+        guessed=percent(attack.guessed, lang=lang),
+        baseline=percent(attack.baseline, lang=lang),
+    )
+
+
+def finite(value: Any) -> Any:
+    """The same, with None for what has no bound: JSON knows no infinity."""
+    match value:
+        case dict():
+            return {key: finite(each) for key, each in value.items()}
+        case list():
+            return [finite(each) for each in value]
+        case float() if isinf(value):
+            return None
+        case _:
+            return value

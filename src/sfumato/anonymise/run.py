@@ -22,6 +22,7 @@ from sfumato.anonymise.mondrian import Mondrian
 from sfumato.anonymise.outcome import Outcome
 from sfumato.anonymise.people import Classes, People, gather
 from sfumato.anonymise.report import Report, not_differential
+from sfumato.anonymise.roles import Roles, opened, roles_of, stacked
 from sfumato.anonymise.words import WORDS, Lang
 from sfumato.core.errors import BadInput, Bug
 
@@ -44,17 +45,6 @@ class Anonymised:
 
     def __reduce__(self) -> NoReturn:
         raise BadInput("a report holds the coded table, and is not pickled", hint="save the frame and report.to_dict()")
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Roles:
-    """Which column is what. A column without a role is left out: it might say who somebody is."""
-
-    quasi_identifiers: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    identifiers: tuple[str, ...]
-    keep: tuple[str, ...]
 
 
 def anonymise(
@@ -97,8 +87,8 @@ def anonymise(
     hierarchies, cuts = dict(hierarchies or {}), dict(cuts or {})
     if method == "auto":
         method = "local" if any(name in hierarchies for name in quasi_identifiers) else "mondrian"
-    table = _opened(frame)
-    roles = _roles(table, quasi_identifiers, sensitive, identifiers, keep, hierarchies, cuts)
+    table = opened(frame)
+    roles = roles_of(table, quasi_identifiers, sensitive, identifiers, keep, hierarchies, cuts)
     promise = _promise(k, models, roles, has_population=population is not None)
     rows = len(table)
     if k > rows:
@@ -106,7 +96,7 @@ def anonymise(
     _fitting(method, null, population is not None, promise)
     world = table.select(roles.quasi_identifiers)
     if population is not None:
-        world = _stacked(world, _opened(population), roles)
+        world = stacked(world, opened(population), roles)
     people = _people(table, world, roles, hierarchies, cuts, method=method, edges=edges)
     limit = _limit(suppression, rows)
     wildcard = null == "wildcard"
@@ -137,7 +127,7 @@ def anonymise(
         method=method,
         null=null if any(column.missing for column in people.quasi_identifiers) else "none",
         edges="mean" if points is not None else "hierarchy" if len(people.trees) and method != "mondrian" else edges,
-        hidden=tuple(name for name in table.columns if name not in {*_named(roles)}),
+        hidden=tuple(name for name in table.columns if name not in roles.named),
         identifiers=roles.identifiers,
         lang=lang,
         outcome=outcome,
@@ -152,58 +142,7 @@ def _known(name: str, value: str, values: tuple[str, ...]) -> None:
         raise BadInput(f"{name} is not one of {', '.join(values)}", hint=f'write {name}="{values[0]}"')
 
 
-def _opened(frame: Any) -> nw.DataFrame[Any]:
-    """The frame behind one face. Nothing in it is ever written to."""
-    names = list(getattr(frame, "column_names", None) or getattr(frame, "columns", None) or ())
-    twice = sorted({str(name) for name in names if names.count(name) > 1})
-    if twice:
-        raise BadInput(f"two columns have the name {twice[0]}", hint="rename one of them")
-    try:
-        return nw.from_native(frame, eager_only=True)
-    except TypeError:
-        raise BadInput(
-            f"a {type(frame).__name__} is not a table in memory",
-            hint="give a pandas, Polars or Arrow table; collect a lazy one first",
-        ) from None
-
-
-def _roles(
-    table: nw.DataFrame[Any],
-    quasi_identifiers: Sequence[str],
-    sensitive: Sequence[str],
-    identifiers: Sequence[str],
-    keep: Sequence[str],
-    hierarchies: Mapping[str, Hierarchy],
-    cuts: Mapping[str, Sequence[float]],
-) -> _Roles:
-    groups = (quasi_identifiers, sensitive, identifiers, keep)
-    if any(isinstance(group, str) for group in groups):
-        raise BadInput("columns are named in a list", hint='write quasi_identifiers=["age", "sex"]')
-    roles = _Roles(*(tuple(group) for group in groups))
-    if not roles.quasi_identifiers:
-        raise BadInput("no quasi-identifier was named", hint='write quasi_identifiers=["age", "sex"]')
-    named = _named(roles)
-    for name in named:
-        if name not in table.columns:
-            raise BadInput(f"the table has no column {name}", hint=f"it has {', '.join(table.columns)}")
-        if named.count(name) > 1:
-            raise BadInput(
-                f"column {name} has two roles", hint="a column is a quasi-identifier, sensitive, an identifier, or kept"
-            )
-    for name in (*hierarchies, *cuts):
-        if name not in (*roles.quasi_identifiers, *roles.sensitive):
-            raise BadInput(f"{name} has a hierarchy or cut points and no role", hint="name it as a quasi-identifier")
-    both = sorted(set(hierarchies) & set(cuts))
-    if both:
-        raise BadInput(f"column {both[0]} has a hierarchy and cut points", hint="give it one of them")
-    return roles
-
-
-def _named(roles: _Roles) -> list[str]:
-    return [*roles.quasi_identifiers, *roles.sensitive, *roles.identifiers, *roles.keep]
-
-
-def _promise(k: int, models: Sequence[Model], roles: _Roles, *, has_population: bool) -> tuple[Model, ...]:
+def _promise(k: int, models: Sequence[Model], roles: Roles, *, has_population: bool) -> tuple[Model, ...]:
     promise: tuple[Model, ...] = (KAnonymity(k), *models)
     for model in models:
         if isinstance(model, KMap):
@@ -244,24 +183,10 @@ def _limit(suppression: float | str | Fraction, rows: int) -> int:
     return int(part * rows)
 
 
-def _stacked(world: nw.DataFrame[Any], population: nw.DataFrame[Any], roles: _Roles) -> nw.DataFrame[Any]:
-    absent = [name for name in roles.quasi_identifiers if name not in population.columns]
-    if absent:
-        raise BadInput(f"the population table has no column {absent[0]}", hint="it needs every quasi-identifier")
-    other = population.select(roles.quasi_identifiers)
-    if any(world[name].dtype != other[name].dtype for name in roles.quasi_identifiers):
-        raise BadInput("the population table has columns of other types", hint="give both tables the same types")
-    if world.implementation != other.implementation:
-        raise BadInput(
-            "the population is another kind of table", hint="give both as pandas, or both as Polars or Arrow"
-        )
-    return nw.concat([world, other])
-
-
 def _people(
     table: nw.DataFrame[Any],
     world: nw.DataFrame[Any],
-    roles: _Roles,
+    roles: Roles,
     hierarchies: Mapping[str, Hierarchy],
     cuts: Mapping[str, Sequence[float]],
     *,
@@ -294,7 +219,7 @@ def _people(
     )
 
 
-def _points(table: nw.DataFrame[Any], roles: _Roles) -> NDArray[np.float64]:
+def _points(table: nw.DataFrame[Any], roles: Roles) -> NDArray[np.float64]:
     """The quasi-identifiers as numbers, one row for each person."""
     for name in roles.quasi_identifiers:
         if not table[name].dtype.is_numeric():
@@ -318,7 +243,7 @@ def _cells(people: People, classes: Classes, recoding: Recoding | None, *, wildc
 
 
 def _released(
-    table: nw.DataFrame[Any], roles: _Roles, outcome: Outcome, centres: NDArray[np.float64] | None, *, wildcard: bool
+    table: nw.DataFrame[Any], roles: Roles, outcome: Outcome, centres: NDArray[np.float64] | None, *, wildcard: bool
 ) -> Any:
     """The table that may be shown: rows in their order, suppressed ones left out, index (if any) started anew."""
     people = outcome.people

@@ -36,6 +36,10 @@ WORDS: dict[Lang, dict[str, str]] = {
         ),
         "journalist": "{highest} at most, {mean} on average",
         "no population": "the same, no population table was given",
+        "starred": "{suppressed} rows say * in every quasi-identifier; they are suppressed, and in no figure",
+        "l.without": "columns",
+        "without": "without {column}, {uniques} people would stand alone",
+        "l.attained": "kept",
         "l.attack": "attacked",
         "homogeneity": (
             "homogeneity on {column}: {certain} of {people} people have their value told with "
@@ -127,6 +131,10 @@ WORDS: dict[Lang, dict[str, str]] = {
         ),
         "journalist": "{highest} au plus, {mean} en moyenne",
         "no population": "le même, aucune table de population n'est donnée",
+        "starred": "{suppressed} lignes disent * partout ; elles sont supprimées, et dans aucun chiffre",
+        "l.without": "colonnes",
+        "without": "sans {column}, {uniques} personnes seraient seules",
+        "l.attained": "tenu",
         "l.attack": "attaque",
         "homogeneity": (
             "homogénéité sur {column}\u202f: {certain} personnes sur {people} ont leur valeur révélée à "
@@ -171,7 +179,7 @@ WORDS: dict[Lang, dict[str, str]] = {
         ),
         "figure.sensitive": (
             "Ici {certain} personnes sur {people} ont leur {column} révélé à coup sûr, et la cote "
-            "d'une valeur monte jusqu'à {odds} fois pour qui connaît les quasi-identifiants de "
+            "d'une valeur monte {odds} pour qui connaît les quasi-identifiants de "
             "quelqu'un."
         ),
         "figure.alone": (
@@ -198,6 +206,8 @@ def say(key: str, lang: Lang, **values: object) -> str:
 
 MODELS = {
     "k-anonymity": "k-anonymat",
+    "at most": "au plus",
+    "at least": "au moins",
     "k-map": "k-map",
     "distinct l-diversity": "l-diversité distincte",
     "entropy l-diversity": "l-diversité d'entropie",

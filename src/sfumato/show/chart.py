@@ -7,8 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sfumato.show.text import count
+
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
 """From Okabe and Ito's palette, which survives every common colour blindness."""
+
+
+SPACED = "replace(format(datum.value, ','), regexp(',', 'g'), '\u2009')"
+"""Thousands apart by a thin space, which no language reads as a decimal point."""
 
 
 def theme(chart: Any, *, title: str, description: str) -> Any:
@@ -35,19 +41,18 @@ def class_sizes(sizes: Sequence[int], *, k: int, title: str, size: str, people: 
     for step in range(most + 1):
         low, high = (k << (step - 1), (k << step) - 1) if step else (1, k - 1)
         if step or bars[0]:
-            data.append(
-                {"size": f"{low}" if low == high else f"{low}–{high}", "people": bars[step], "small": step == 0}
-            )
+            said = f"{low}" if low == high else f"{low}–{high}"
+            data.append({"size": said, "people": bars[step], "label": count(bars[step]), "small": step == 0})
     order = [bar["size"] for bar in data]
     total = max(1, sum(sizes))
     base = alt.Chart({"values": data}).encode(
         x=alt.X("size:O", sort=order, title=size, axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("people:Q", title=people, axis=alt.Axis(format="~s")),
+        y=alt.Y("people:Q", title=people, axis=alt.Axis(tickMinStep=1, labelExpr=SPACED)),
     )
     drawn = base.mark_bar().encode(
         color=alt.condition(alt.datum.small, alt.value(ORANGE), alt.value(BLUE)), tooltip=["size:O", "people:Q"]
     )
-    labels = base.mark_text(dy=-7, fontSize=11, color=GREY).encode(text=alt.Text("people:Q", format=",d"))
+    labels = base.mark_text(dy=-7, fontSize=11, color=GREY).encode(text="label:N")
     told = "; ".join(f"{bar['size']}: {bar['people']} ({100 * bar['people'] / total:.0f} %)" for bar in data)
     return theme(
         alt.layer(drawn, labels).properties(width=max(320, 64 * len(data)), height=260),
@@ -61,7 +66,7 @@ def frontier(points: Sequence[Mapping[str, Any]], *, title: str, loss: str, risk
     import altair as alt
 
     base = alt.Chart({"values": [dict(point) for point in points]}).encode(
-        x=alt.X("risk:Q", title=risk, axis=alt.Axis(format="%"), scale=alt.Scale(type="sqrt", zero=True)),
+        x=alt.X("risk:Q", title=risk, axis=alt.Axis(format="%", tickCount=5), scale=alt.Scale(type="sqrt", zero=True)),
         y=alt.Y("loss:Q", title=loss, axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
         order=alt.Order("k:Q"),
     )
