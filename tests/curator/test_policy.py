@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from datetime import date
@@ -17,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.accounting.zcdp import Zcdp
-from sfumato.core import BadPolicy, Relation
+from sfumato.core import BadInput, BadPolicy, Relation
 from sfumato.curator.ledger.records import Charge
 from sfumato.curator.policy import Policy
 from sfumato.curator.policy.document import Document, json_schema
@@ -183,6 +185,8 @@ def test_sources_say_types_unit_and_missing_words() -> None:
     assert source.columns == {"age": "integer", "education": "category", "zip": "text", "capital": "number"}
     (given_,) = adult().sources({"adult": [1]}).values()
     assert (given_.location, given_.data) == (None, [1])
+    with pytest.raises(BadInput, match="no table adults"):
+        adult().sources({"adults": [1]})
 
 
 @pytest.mark.parametrize(
@@ -430,6 +434,17 @@ def test_the_schema_that_is_published_refuses_unknown_keys_and_wrong_shapes() ->
 def test_the_published_file_is_the_model() -> None:
     published = Path(__file__).parents[2] / "docs" / "policy.schema.json"
     assert json.loads(published.read_text()) == json_schema()
+
+
+def test_reading_a_policy_stays_light(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(ADULT.replace('"pure"', '"zcdp"'))
+    heavy = ("numpy", "scipy", "dp_accounting", "duckdb", "sqlglot", "pyarrow", "click")
+    code = (
+        f"from sfumato.curator.policy import Policy; p = Policy.load({str(tmp_path / 'policy.toml')!r}); "
+        f"p.caps(), p.schema(), p.digest; import sys; print([n for n in {heavy!r} if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_every_key_is_explained() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.curator.ledger.records import Record
 
 COLUMNS = ("n", "at", "kind", "who", "cost", "what")
+_SHORT = 60
 
 
 @click.group()
@@ -108,8 +109,10 @@ def _what(body: Mapping[str, Any]) -> Iterator[str]:
     for name in ("reason", "frozen", "key"):
         if name in body and body[name] != "":
             text = json.dumps(body[name], ensure_ascii=False) if not isinstance(body[name], str) else body[name]
-            yield f"{name}: {text[:60]}"
+            yield f"{name}: {text[:_SHORT]}"
     if "caps" in body:
         yield f"cap: {decimal_text(Fraction(body['caps']['total']['amount']), rounding='down')}"
     for name, value in body.get("what", {}).items():
-        yield f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if len(text) <= _SHORT:  # the rest is for `export`
+            yield f"{name}: {text}"

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
-from sfumato.core import BadPolicy
+from sfumato.core import BadInput, BadPolicy
 from sfumato.core.canonical import digest
 from sfumato.curator.ledger.records import Caps
 from sfumato.curator.policy.budget import caps
@@ -187,6 +187,11 @@ class Policy:
         from sfumato.engines.base import Source
 
         given = data or {}
+        for name in given:
+            if name not in self.document.tables:
+                raise BadInput(
+                    f"the policy has no table {name}", hint=f"its tables are {', '.join(self.document.tables)}"
+                )
         found: dict[str, Source] = {}
         for table in self.schema().tables:
             rules = self.document.tables[table.name]
