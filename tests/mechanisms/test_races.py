@@ -58,7 +58,7 @@ def test_noisy_max_is_a_double_sum(scores: list[int]) -> None:
 
 
 def test_permute_and_flip_never_loses_more_than_the_exponential_mechanism() -> None:
-    """McKenna and Sheldon 2020, Theorem 3: for every score vector the expected loss is at most as large."""
+    """McKenna and Sheldon 2020: for every score vector the expected loss is at most as large."""
     rng = np.random.default_rng(3)
     for _ in range(100):
         scores = rng.integers(-6, 1, size=5).tolist()

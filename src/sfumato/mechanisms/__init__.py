@@ -6,7 +6,14 @@ from sfumato.mechanisms.choice.noisy_max import NoisyMax
 from sfumato.mechanisms.choice.permute_and_flip import PermuteAndFlip
 from sfumato.mechanisms.choice.top_k import TopK
 from sfumato.mechanisms.law import Law
+from sfumato.mechanisms.local.duchi import Duchi
+from sfumato.mechanisms.local.forced import ForcedResponse
+from sfumato.mechanisms.local.hadamard import HadamardResponse
+from sfumato.mechanisms.local.hashing import LocalHashing
+from sfumato.mechanisms.local.hybrid import Hybrid
+from sfumato.mechanisms.local.piecewise import Piecewise
 from sfumato.mechanisms.local.randomized_response import RandomizedResponse
+from sfumato.mechanisms.local.ranged import RangedResponse
 from sfumato.mechanisms.local.unary import UnaryEncoding
 from sfumato.mechanisms.number.gaussian import Gaussian
 from sfumato.mechanisms.number.laplace import Laplace
@@ -22,20 +29,34 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     NoisyMax,
     TopK,
     UnaryEncoding,
+    ForcedResponse,
+    RangedResponse,
+    LocalHashing,
+    HadamardResponse,
+    Duchi,
+    Piecewise,
+    Hybrid,
 )
 """Every mechanism: the contract suite, the audit and the documentation walk this list."""
 
 __all__ = [
     "ALL",
     "Case",
+    "Duchi",
     "Exponential",
+    "ForcedResponse",
     "Gaussian",
+    "HadamardResponse",
+    "Hybrid",
     "Laplace",
     "Law",
+    "LocalHashing",
     "Mechanism",
     "NoisyMax",
     "PermuteAndFlip",
+    "Piecewise",
     "RandomizedResponse",
+    "RangedResponse",
     "Release",
     "TopK",
     "TruncatedLaplace",

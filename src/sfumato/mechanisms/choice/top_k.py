@@ -33,7 +33,7 @@ class TopK(Mechanism[Scores, tuple[int, ...]]):
     """Choose `k` candidates one after the other, each with probability proportional to exp(rate * score) among those left.
 
     Proof: the same law as the k highest of scores with Gumbel noise of scale 1/rate, in their order (Durfee and Rogers
-    2019, Lemma 4.2): one shot. As k rounds of the exponential mechanism it composes adaptively, the candidates left being a
+    2019): one shot. As k rounds of the exponential mechanism it composes adaptively, the candidates left being a
     function of what was already said; each round has bounded range 2 rate D (rate D if all scores can only move the same
     way, `monotone`), so it costs k times that as a pure epsilon and k epsilon^2/8 under zCDP (Cesar and Rogers 2021,
     Lemma 3.2), where epsilon is that of one round. The exact weights of each round are drawn from, not float Gumbel noise.

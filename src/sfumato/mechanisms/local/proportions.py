@@ -35,14 +35,23 @@ class Proportions:
 
 
 def proportions(supports: NDArray[Any], people: int, *, own: Fraction, other: Fraction) -> Proportions:
-    """A report supports a category with probability `own` if it is the truth, else `other`: (share - other)/(own - other)."""
+    """A report supports a category with probability `own` if it is the truth, else with probability `other`."""
     if own == other:
         raise BadInput("uniform answers carry no information", hint="take another probability of the truth")
+    each = np.ones(supports.shape)
+    return proportions_of_each(supports, people, own=float(own) * each, other=float(other) * each)
+
+
+def proportions_of_each(
+    supports: NDArray[Any], people: int, *, own: NDArray[np.float64], other: NDArray[np.float64]
+) -> Proportions:
+    """The same with probabilities that depend on the category: (share - other) / (own - other), unbiased."""
     if people == 0:
         raise BadInput("there are no reports", hint="collect at least one")
-    values = (supports / people - float(other)) / float(own - other)
-    clipped = np.clip(values, 0, 1)
-    return Proportions(values, np.sqrt(variance(clipped, people, own=own, other=other)))
+    gap = own - other
+    values = (supports / people - other) / gap
+    mean = other + np.clip(values, 0, 1) * gap
+    return Proportions(values, np.sqrt(mean * (1 - mean) / people) / np.abs(gap))
 
 
 def variance(proportion: NDArray[np.float64], people: int, *, own: Fraction, other: Fraction) -> NDArray[np.float64]:

@@ -53,13 +53,9 @@ class RandomizedResponse(Mechanism[Answers, Any]):
         return loss_of(max(self.truth / self.other, self.other / self.truth), sensitivity)
 
     def sample(self, value: Answers, source: Source) -> Any:
-        if isinstance(value, np.ndarray):
-            if value.dtype.kind not in "iu" or ((value < 0) | (value >= self.categories)).any():
-                raise self._unknown()
-            return (value + self._shifts(value.size, source).reshape(value.shape)) % self.categories
-        if isinstance(value, bool | np.bool_) or not 0 <= int(value) < self.categories or int(value) != value:
-            raise self._unknown()
-        return int((int(value) + self._shifts(1, source)[0]) % self.categories)
+        truths = categories_of(value, self.categories)
+        answers = (truths + self._shifts(truths.size, source)) % self.categories
+        return answers.reshape(value.shape) if isinstance(value, np.ndarray) else int(answers[0])
 
     def repeat(self, value: Answers, count: int, source: Source) -> Sequence[Any]:
         return self.sample(np.full(count, value, dtype=np.int64), source)  # type: ignore[no-any-return]
@@ -109,6 +105,3 @@ class RandomizedResponse(Mechanism[Answers, Any]):
         scale = math.lcm(self.truth.denominator, self.other.denominator)
         weights = [int(self.truth * scale)] + [int(self.other * scale)] * (self.categories - 1)
         return categorical_weights(weights, size=count, source=source)
-
-    def _unknown(self) -> BadInput:
-        return BadInput("an answer is not one of the categories", hint=f"answers run from 0 to {self.categories - 1}")
