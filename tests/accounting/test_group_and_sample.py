@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -147,9 +148,9 @@ def test_sampling_a_pair_is_the_pair_of_mixtures() -> None:
                 claimed, exact = sampled.curve(direction, epsilon), expected.curve(direction, epsilon)
                 assert claimed == pytest.approx(exact, rel=1e-9, abs=1e-13)
         for times in (2, 7):
-            for epsilon in (0.0, 0.5, 1.5):
-                claimed, exact = (sampled * times).delta(epsilon), (expected * times).delta(epsilon)
-                assert claimed == pytest.approx(exact, rel=1e-5, abs=1e-9)
+            for direction, epsilon in itertools.product(Direction, (0.0, 0.5, 1.5)):
+                claimed = (sampled * times).curve(direction, epsilon)
+                assert claimed == pytest.approx((expected * times).curve(direction, epsilon), rel=1e-5, abs=1e-9)
 
 
 def test_a_sample_drawn_from_a_sample() -> None:
