@@ -5,7 +5,7 @@ A law here has weights exp(-linear x - square x^2) at x = 0, 1, 2, ..., on one s
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -20,6 +20,7 @@ from sfumato.noise.source import Source
 GUARD = 56
 """Digits that sums are computed with beyond those that are kept."""
 
+_SPARE = GUARD - 16  # weights are listed until 2**-16 of a unit that is kept
 _HEADS = 1 << 16
 _ALL = (1 << 64) - 1
 
@@ -79,8 +80,8 @@ class Ladder:
 
 
 @lru_cache(maxsize=4)
-def decays(law: Decay, width: int, bits: int) -> tuple[list[int], list[int]]:
-    """Bounds of exp(-q(width h)), h = 0, 1, 2, ..., as integers over 2**bits, until they fall below 2**(8 - bits).
+def decays(law: Decay, width: int, bits: int, spare: int = 8) -> tuple[list[int], list[int]]:
+    """Bounds of exp(-q(width h)), h = 0, 1, 2, ..., as integers over 2**bits, until they fall below 2**(spare - bits).
 
     Proof: q(width (h+1)) - q(width h) = first + h bend, so each weight is the last one times a ratio, and each ratio the
     last one times exp(-bend); products of enclosures, floored and ceiled, enclose the product.
@@ -91,7 +92,7 @@ def decays(law: Decay, width: int, bits: int) -> tuple[list[int], list[int]]:
     bend_low, bend_high = exp_bounds(-bend, bits)
     low = high = 1 << bits
     lows, highs = [low], [high]
-    while high > 256:
+    while high >> spare:
         low = low * ratio_low >> bits
         high = -(-high * ratio_high >> bits)
         lows.append(low)
@@ -110,7 +111,7 @@ def ladder(law: Decay, width: int, bits: int) -> Ladder:
     Proof of the tail: q is convex and q(0) = 0, so E_(n+j) <= E_n E_1^j and the weights from n on are below E_n / (1 - E_1).
     """
     work = bits + GUARD
-    lows, highs = decays(law, width, work)
+    lows, highs = decays(law, width, work, _SPARE)
     sides = 2 if law.mirrored else 1
     one = 1 << work
     first = one * (2 if law.mirrored and width > 1 else 1)
@@ -136,7 +137,7 @@ def ladder(law: Decay, width: int, bits: int) -> Ladder:
 
 def brim(law: Decay, width: int, bits: int) -> Ladder:
     """The columns as levels: threshold h is 1 - exp(-q(width (h+1)))."""
-    lows, highs = decays(law, width, bits + GUARD)
+    lows, highs = decays(law, width, bits + GUARD, _SPARE)
     one = 1 << (bits + GUARD)
     return Ladder(
         bits,
@@ -156,9 +157,10 @@ class Thresholds:
     def __init__(self, steps: Ladder) -> None:
         self.ladder = steps
         cut = steps.bits - 64
-        self.size = len(steps.low)
-        first = np.array([low >> cut for low in steps.low], dtype=np.uint64)
-        last = np.array([min(max(0, -(-high >> cut) - 1), _ALL) for high in steps.high], dtype=np.uint64)
+        # Thresholds past the first that falls into the last word are not needed: that word always stays open.
+        self.size = min(len(steps.low), bisect_left(steps.low, _ALL << cut) + 1)
+        first = np.array([low >> cut for low in steps.low[: self.size]], dtype=np.uint64)
+        last = np.array([min(max(0, -(-high >> cut) - 1), _ALL) for high in steps.high[: self.size]], dtype=np.uint64)
         start = np.arange(_HEADS, dtype=np.uint64) << np.uint64(48)
         end = start | np.uint64((1 << 48) - 1)
         least = np.searchsorted(last, start, side="left")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.interval import exp_bounds
-from sfumato.noise.ladder import GUARD, Decay, Integers, Places, Thresholds, Uniform, brim, decays, ladder
+from sfumato.noise.ladder import Decay, Integers, Places, Thresholds, Uniform, brim, decays, ladder
 from sfumato.noise.source import Source
 
 TABLE_BITS = 160
@@ -48,8 +48,7 @@ class Table:
 
     def _values(self) -> Integers:
         """What each outcome of the ladder stands for; with columns, the outcome 0 stands for nothing."""
-        count = len(self.sure.ladder.low)
-        index = np.arange(count, dtype=np.int64)
+        index = np.arange(self.sure.size, dtype=np.int64)
         if self.width > 1:
             index -= 1
         if not self.law.mirrored:
@@ -79,9 +78,9 @@ class Table:
 
     @cached_property
     def heights(self) -> NDArray[np.float64]:
-        """E_h in units of 2**-64, to a relative 2**-52."""
-        lows, _ = decays(self.law, self.width, TABLE_BITS + GUARD)
-        return np.array([low / (1 << (TABLE_BITS + GUARD - 64)) for low in lows])
+        """E_h in units of 2**-64, to a relative 2**-52, as far down as one such unit."""
+        lows, _ = decays(self.law, self.width, TABLE_BITS, TABLE_BITS - 64)
+        return np.array([low / (1 << (TABLE_BITS - 64)) for low in lows])
 
     # ── drawing ──────────────────────────────────────────────────────────────
 
