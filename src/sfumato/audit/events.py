@@ -91,7 +91,9 @@ def _labels(sample: Sequence[Any]) -> Feature:
 
 
 def _label(output: Any) -> Any:
-    return tuple(output.tolist()) if isinstance(output, np.ndarray) else repr(output)
+    if isinstance(output, np.ndarray):
+        return tuple(output.tolist())
+    return output if isinstance(output, tuple) else repr(output)
 
 
 @final

@@ -18,11 +18,15 @@ from sfumato.mechanisms.local.unary import UnaryEncoding
 from sfumato.mechanisms.number.gaussian import Gaussian
 from sfumato.mechanisms.number.laplace import Laplace
 from sfumato.mechanisms.number.truncated_laplace import TruncatedLaplace
+from sfumato.mechanisms.stream.above_threshold import AboveThreshold
+from sfumato.mechanisms.stream.sparse_vector import SparseVector
 
 ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     Laplace,
     Gaussian,
     TruncatedLaplace,
+    AboveThreshold,
+    SparseVector,
     Exponential,
     RandomizedResponse,
     PermuteAndFlip,
@@ -41,6 +45,7 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
 
 __all__ = [
     "ALL",
+    "AboveThreshold",
     "Case",
     "Duchi",
     "Exponential",
@@ -58,6 +63,7 @@ __all__ = [
     "RandomizedResponse",
     "RangedResponse",
     "Release",
+    "SparseVector",
     "TopK",
     "TruncatedLaplace",
     "UnaryEncoding",

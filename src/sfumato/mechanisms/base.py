@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar, final
@@ -44,6 +44,11 @@ class Release(Generic[Out]):
     def within(self, confidence: Number) -> float:
         """The half-width of the error of one cell at this confidence; the noise only."""
         return self.mechanism.within(confidence)
+
+
+def opened_into(play: Generator[Out, Any, Any], read: Callable[[In], Any], value: In | Private[In]) -> Out:
+    """Send one number, sealed or not, into an interactive mechanism: it leaves its box only to meet the noise."""
+    return play.send(read(unseal(value) if isinstance(value, Private) else value))
 
 
 class Mechanism(ABC, Generic[In, Out]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, final
 
-from sfumato.core.exact import Number, positive
+from sfumato.core.exact import Number, fraction, positive
 from sfumato.noise import Grid
 
 
@@ -24,6 +24,23 @@ class Positive:
 
     def __set__(self, instance: Any, value: Number) -> None:
         instance.__dict__[self._name] = positive(value, name=self._name)
+
+
+@final
+class Rational:
+    """A dataclass field that takes any finite `Number` and stores its exact `Fraction`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Fraction:
+        if instance is None:
+            raise AttributeError(self._name)  # tells dataclasses that there is no default
+        value: Fraction = instance.__dict__[self._name]
+        return value
+
+    def __set__(self, instance: Any, value: Number) -> None:
+        instance.__dict__[self._name] = fraction(value, name=self._name)
 
 
 @final

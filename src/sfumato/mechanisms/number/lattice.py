@@ -61,7 +61,7 @@ def noisy(value: Value, *, grain: Fraction | None, draw: Callable[[int | None], 
         total = steps + np.clip(noise, -_NOISE_LIMIT, _NOISE_LIMIT)
         np.clip(total, -OUTPUT_LIMIT, OUTPUT_LIMIT, out=total)
         return total if grain is None else total * float(grain)
-    step = max(-INPUT_LIMIT, min(INPUT_LIMIT, _scalar_step(value, grain)))
+    step = max(-INPUT_LIMIT, min(INPUT_LIMIT, scalar_step(value, grain)))
     total_step = max(-OUTPUT_LIMIT, min(OUTPUT_LIMIT, step + int(draw(None))))
     return total_step if grain is None else float(total_step * grain)
 
@@ -82,7 +82,7 @@ def law_on_lattice(noise: IntegerLaw, value: Value, *, grain: Fraction | None, b
     """The law of one noisy cell as released. None for vectors, whose cells are independent copies, and for long laws."""
     if isinstance(value, np.ndarray) or noise.reach > _LONGEST:
         return None
-    centre = _scalar_step(value, grain)
+    centre = scalar_step(value, grain)
     weights: dict[Hashable, tuple[int, int]] = {}
     reach = 0
     while (pair := noise.pmf_bounds(reach, bits))[1] > 1:
@@ -92,7 +92,8 @@ def law_on_lattice(noise: IntegerLaw, value: Value, *, grain: Fraction | None, b
     return Law(bits, weights, rest=2 * noise.tail_bounds(reach, bits)[1])
 
 
-def _scalar_step(value: int | float, grain: Fraction | None) -> int:
+def scalar_step(value: int | float, grain: Fraction | None) -> int:
+    """The whole number of steps at or below one number."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise _not_whole()
     if grain is not None:

@@ -1,0 +1,1 @@
+"""Answers to numbers that come one after the other, for one price."""
