@@ -145,7 +145,7 @@ def _dates(series: nw.Series[Any], *, unit: Literal["D", "M"]) -> Column:
 
 
 def _categories(series: nw.Series[Any]) -> Column:
-    array = series.cast(nw.String).to_arrow() if series.dtype == nw.Boolean else series.to_arrow()
+    array = series.to_arrow()
     if hasattr(array, "combine_chunks"):
         array = array.combine_chunks()
     if not hasattr(array, "dictionary"):

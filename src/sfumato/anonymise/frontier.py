@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
+from sfumato.anonymise.roles import opened
 from sfumato.anonymise.run import anonymise
 from sfumato.anonymise.words import Lang, say
 
@@ -45,9 +46,10 @@ class Frontier:
 
 
 def frontier(frame: Any, *, ks: Sequence[int] = (2, 3, 5, 10, 20, 50, 100), **asked: Any) -> Frontier:
-    """Anonymise at every k; the other arguments are those of `anonymise`."""
+    """Anonymise at every k that the table has people for; the other arguments are those of `anonymise`."""
     points = []
-    for k in sorted(ks):
+    rows = len(opened(frame))
+    for k in sorted(k for k in ks if k <= rows):
         report = anonymise(frame, k=k, **asked).report
         told = max((each.certain / max(1, each.people) for each in report.homogeneity), default=0.0)
         points.append(

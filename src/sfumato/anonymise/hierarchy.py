@@ -51,7 +51,7 @@ class Tree:
                 hint="repeat a name where a value has no coarser one at that level",
             )
         rows = [[leaf, *path] for leaf, path in paths.items()]
-        if len({row[-1] for row in rows}) > 1 or len(rows[0]) == 1:
+        if {row[-1] for row in rows} != {TOP}:
             rows = [[*row, TOP] for row in rows]
         depth = len(rows[0])
         for level in range(depth - 1):
@@ -73,7 +73,7 @@ class Tree:
             for leaf, row in enumerate(rows):
                 nodes[level, leaf] = place.setdefault(row[level], len(place))
             labels.append(tuple(place))
-        return cls((*labels[:-1], (TOP,)), nodes)
+        return cls(tuple(labels), nodes)
 
     @property
     def depth(self) -> int:
@@ -237,8 +237,11 @@ def _default(column: Column) -> Tree:
             assert column.low is not None
             spread = float(column.low.max() - column.low.min()) or 1.0
             finest = Decimal(10) ** (Decimal(spread).adjusted() - 1)
-            widths = tuple(float(finest * factor) for factor in (1, 5, 10, 50) if finest * factor < spread)
-            return Steps(widths or (float(finest * 100),)).tree(column)
+            # A whole number is its own step of width 1.
+            whole = all(float(value).is_integer() for value in column.low)
+            widths = [finest * factor for factor in (1, 5, 10, 50) if finest * factor < Decimal(spread)]
+            widths = [width for width in widths if width > 1 or not whole]
+            return Steps(tuple(map(float, widths)) or (float(finest * 100),)).tree(column)
         case "category":
             return Tree.of({leaf: [] for leaf in column.names}, name=column.name)
         case _:

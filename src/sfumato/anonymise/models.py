@@ -152,9 +152,10 @@ class EntropyDiversity:
         for spread in _spreads(groups, self.column):
             entropy = self._entropy(spread, groups.sizes)
             floor = float(np.log(float(wanted)))
-            bad |= entropy < floor
+            short = entropy < floor
             for group in np.flatnonzero(np.abs(entropy - floor) <= NEAR * (1 + floor)).tolist():
-                bad[group] |= not self.holds(list(spread.of(group).values()), wanted)
+                short[group] = not self.holds(list(spread.of(group).values()), wanted)
+            bad |= short
         return bad & (groups.sizes > 0)
 
     @staticmethod
@@ -312,9 +313,10 @@ class TCloseness:
         for spread in _spreads(groups, self.column):
             moved, scale = self.moved(spread, groups.sizes)
             distance = moved / np.maximum(scale, 1)
-            bad |= distance > float(wanted)
+            far = distance > float(wanted)
             for group in np.flatnonzero(np.abs(distance - float(wanted)) <= NEAR).tolist():
-                bad[group] = int(moved[group]) * wanted.denominator > int(scale[group]) * wanted.numerator
+                far[group] = int(moved[group]) * wanted.denominator > int(scale[group]) * wanted.numerator
+            bad |= far
         return bad & (groups.sizes > 0)
 
     def moved(self, spread: Spread, sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

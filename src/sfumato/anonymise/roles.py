@@ -29,7 +29,10 @@ class Roles:
 
 def opened(frame: Any) -> nw.DataFrame[Any]:
     """The frame behind one face. Nothing in it is ever written to."""
-    names = list(getattr(frame, "column_names", None) or getattr(frame, "columns", None) or ())
+    if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
+        raise BadInput("a lazy table has no rows yet", hint="call collect() first")
+    # An Arrow table's columns are its data, and its column_names their names; a pandas table's columns are names.
+    names = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
     twice = sorted({str(name) for name in names if names.count(name) > 1})
     if twice:
         raise BadInput(f"two columns have the name {twice[0]}", hint="rename one of them")
