@@ -160,6 +160,23 @@ def test_a_thousand_laplace() -> None:
     assert whole.epsilon() == 10
 
 
+@pytest.mark.parametrize(("bound", "times"), [(Fraction(1, 100), 1000), (Fraction(1, 3), 37), (Fraction(1, 50), 5000)])
+def test_the_rounding_of_transforms_stays_within_its_bound(bound: Fraction, times: int) -> None:
+    """Randomized response composed is binomial, so every mass is known; the bound is not far too large either."""
+    composed = composition(((Pure(bound), times),), Direction.REMOVE)
+    error = 0.0
+    with ctx.workprec(200):
+        yes = 1 / (1 + (-arb(fmpq(bound.numerator, bound.denominator))).exp())
+        for i, mass in enumerate(composed.masses.tolist()):
+            truthful, odd = divmod(composed.lowest + i + times, 2)
+            truth = arb(0)
+            if not odd and 0 <= truthful <= times:
+                truth = arb(math.comb(times, truthful)) * yes**truthful * (1 - yes) ** (times - truthful)
+            error += abs(mass - float(truth.mid()))
+    assert error <= composed.noise
+    assert composed.noise <= 1e-9
+
+
 def test_private_gradient_descent_beside_both_of_dp_accountings_bounds() -> None:
     from dp_accounting.pld import privacy_loss_distribution as pld
 

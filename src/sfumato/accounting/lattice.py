@@ -22,7 +22,10 @@ _REACH = 38
 """In standard deviations: e^(-38^2/2) is about 1e-314, where floats end."""
 
 _ROUNDING = 1.0 + 1e-12
-"""Exponents below 745 with 4 roundings each, and sums of positive terms, stay within a relative 1e-12."""
+"""Exponents below 745 with 4 roundings each, and pairwise sums of positive terms, stay within a relative 1e-12."""
+
+_RUNNING = 1.0 + 1e-10
+"""Running sums and convolutions of up to 10^5 positive terms stay within this."""
 
 
 @final
@@ -54,7 +57,7 @@ class Ladder:
         gap = up(self.highest - last * self.spacing - Fraction(epsilon))
         first = max(0, min(last, self.centre) - self.reach)
         excess = gap + np.arange(last - first, -1, -1) * up(self.spacing)
-        inside = float(np.dot(self.masses[first : last + 1], -np.expm1(-excess)))
+        inside = -float((self.masses[first : last + 1] * np.expm1(-excess)).sum())
         return min(1.0, above(inside * _ROUNDING + float(self.heads[first]) + self.beyond))
 
 
@@ -71,7 +74,7 @@ def feasible(variance: Fraction, shift: tuple[int, ...]) -> bool:
     return True
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def ladder(variance: Fraction, shift: tuple[int, ...]) -> Ladder:
     """The log-ratios of independent discrete Gaussians against themselves moved by `shift` (positive integers).
 
@@ -90,13 +93,14 @@ def ladder(variance: Fraction, shift: tuple[int, ...]) -> Ladder:
             apart = np.zeros(2 * half * step + 1)
             apart[::step] = one
             masses = np.convolve(masses, apart)
+        masses *= 1 + 1e-11
     square = sum(step * step for step in shift)
     lowest = -half * (1 if len(shift) == 1 else sum(shift))
     return Ladder(
         highest=(Fraction(square) - 2 * stride * lowest) / (2 * variance),
         spacing=Fraction(stride) / variance,
         masses=masses,
-        heads=np.concatenate(([0.0], np.cumsum(masses))) * _ROUNDING,
+        heads=np.concatenate(([0.0], np.cumsum(masses))) * _RUNNING,
         centre=-lowest,
         reach=math.ceil(13 * math.sqrt(float(variance) * (1 if len(shift) == 1 else square))) + 1,
         beyond=len(shift) * 1e-300,

@@ -78,7 +78,7 @@ class Composition:
         return guess if self.delta(guess) <= delta else high * self.step
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def composition(parts: tuple[tuple[Loss, int], ...], direction: Direction) -> Composition:
     """The composition of `times` copies of each loss in one direction."""
     from dp_accounting.pld import pld_pmf
@@ -293,7 +293,9 @@ def _normals(law: Normals, step: float) -> Composition:
         left, right = y[:-1], y[1:]
         near = np.where(left > 0, ndtr(-left), ndtr(right))
         far = np.where(left > 0, ndtr(-right), ndtr(left))
-        return np.maximum(near - far, 0.0), near * 2.0**-49
+        # The library computes the tail from exp(-y^2/2), whose argument is rounded.
+        worst = np.minimum(np.where(left > 0, left, right) ** 2, 2000.0)
+        return np.maximum(near - far, 0.0), near * ((16 + 2 * worst) * _UNIT)
 
     plain, plain_error = masses(y)
     moved, moved_error = masses(y - mu)
@@ -306,7 +308,9 @@ def _normals(law: Normals, step: float) -> Composition:
         case Direction.ADD:
             flipped = [(m[::-1], e[::-1]) for m, e in ((plain, plain_error), (mixed, mixed_error))]
             cells = _cells(-nodes[::-1], step, flipped[0], flipped[1], above_all[1], below_all[1])
-    return replace(cells, ripple=law.ripple)
+    # Places are rounded, which moves the ratios at the ends of cells by as much as the second law could be scaled.
+    reach = 1 + mu * mu + max(abs(low), abs(high)) + abs(math.log(rate))
+    return replace(cells, ripple=law.ripple + reach * 2.0**-49)
 
 
 def _cells(
@@ -330,8 +334,8 @@ def _cells(
     masses = np.zeros(len(nodes))
     masses[1:] += np.where(split, np.maximum(p - q, 0.0) / scale + error, p + first[1])
     masses[:-1] += np.where(split, np.maximum(q - p * math.exp(-step), 0.0) / scale + error, 0.0)
-    masses[0] += below_all
-    return Composition(step, int(nodes[0]), masses, above(above_all))
+    masses[0] += below_all * (1 + 1e-12)
+    return Composition(step, int(nodes[0]), masses, above_all * (1 + 1e-12))
 
 
 def _reach(delta: Any) -> float:
@@ -356,10 +360,12 @@ def _curve(delta: Any, step: float) -> Composition:
         while len(hull) > 1 and _above_chord(places, deltas, hull[-2], hull[-1], k):
             hull.pop()
         hull.append(k)
-    deltas = np.interp(places, places[hull], deltas[hull])
-    pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, -edge, edge, np.clip(deltas, 0.0, 1.0))
+    deltas = np.clip(np.interp(places, places[hull], deltas[hull]), 0.0, 1.0)
+    pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, -edge, edge, deltas)
     dense = pmf.to_dense_pmf()
-    return Composition(step, dense._lower_loss, dense._probs, above(dense._infinity_mass))
+    # Masses are differences of deltas, divided by the step: that is what their rounding may be.
+    masses = dense._probs + deltas[: dense.size] * (2.0**-49 / -math.expm1(-step))
+    return Composition(step, dense._lower_loss, masses, above(dense._infinity_mass))
 
 
 def _above_chord(x: Array, y: Array, i: int, j: int, k: int) -> bool:
