@@ -93,7 +93,11 @@ class Hybrid(Mechanism[Numbers, Any]):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return (cls.calibrate(epsilon=1, steps=64), cls.calibrate(epsilon=2, steps=16), cls.calibrate(epsilon="1/2"))
+        return (
+            cls.calibrate(epsilon=1, steps=64),
+            cls.calibrate(epsilon=2, steps=16),
+            cls.calibrate(epsilon="1/2", steps=32),
+        )
 
     @classmethod
     def calibrate(

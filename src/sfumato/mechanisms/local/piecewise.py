@@ -109,7 +109,7 @@ class Piecewise(Mechanism[Numbers, Any]):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return (cls.calibrate(epsilon=1, steps=64), cls(3, 5, 12), cls.calibrate(epsilon=1))
+        return (cls.calibrate(epsilon=1, steps=64), cls(3, 5, 12), cls.calibrate(epsilon=3, steps=256))
 
     @classmethod
     def calibrate(
