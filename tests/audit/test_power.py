@@ -65,7 +65,8 @@ class Claims(Mechanism[Any, Any]):
         return ()
 
 
-EXAMPLES = [example for kind in ALL for example in kind.examples()]
+EXAMPLES = [example for kind in (Laplace, Gaussian, Exponential, RandomizedResponse) for example in kind.examples()]
+"""The first four; `check_mechanism` asks of every other that its attack would have caught half the epsilon."""
 
 
 def half(loss: Loss) -> Loss:
