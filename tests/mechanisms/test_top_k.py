@@ -26,6 +26,28 @@ def test_one_shot_gumbel_noise_has_the_stated_law() -> None:
     assert float(chdtrc(len(expected) - 1, ((seen - expected) ** 2 / expected).sum())) > 1e-9
 
 
+@pytest.mark.parametrize("scores", [[0, 1, 1, 3], [0, 0, 0, 9], [12, 0, 0, 12]])
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_single_draws_and_many_have_the_stated_law(scores: list[int], one_by_one: bool) -> None:
+    """Flat scores are drawn from the block alone, peaked ones need further rounds; chi-square at 1e-9, thin orders pooled."""
+    m = TopK(4, 3, "1/2", 1)
+    law = m.law(scores)
+    assert law is not None
+    if one_by_one:
+        draws = [m.sample(scores, system_source()) for _ in range(6000)]
+    else:
+        draws = list(m.repeat(scores, 100_000, system_source()))
+    expected = {order: low / 2.0**law.bits * len(draws) for order, (low, _) in law.weights.items()}
+    thin = {order for order, mean in expected.items() if mean < 20}
+    cells = [([order], mean) for order, mean in expected.items() if order not in thin]
+    cells.append((list(thin), sum(expected[order] for order in thin) + 1e-300))
+    seen = [sum(draw in members for draw in draws) for members, _ in cells[:-1]]
+    rest = len(draws) - sum(seen)
+    assert rest < cells[-1][1] + 6.5 * cells[-1][1] ** 0.5 + 12
+    statistic = sum((n - mean) ** 2 / mean for n, (_, mean) in zip(seen, cells[:-1], strict=True))
+    assert float(chdtrc(max(1, len(seen)), statistic)) > 1e-9
+
+
 def test_the_first_of_many_is_the_exponential_mechanism() -> None:
     one, alone = TopK(5, 1, 1, 1).law([4, 2, 0, 1, 1]), Exponential(5, 1, 1).law([4, 2, 0, 1, 1])
     assert one is not None

@@ -26,6 +26,9 @@ from sfumato.noise import Source, categorical
 _WRITTEN = 2000
 """The law is written down for up to this many orders."""
 
+_AHEAD = 3
+"""How many draws per place are made at once."""
+
 
 @final
 @dataclass(frozen=True)
@@ -63,7 +66,20 @@ class TopK(Mechanism[Scores, tuple[int, ...]]):
         return one * self.k if self.k > 1 else one
 
     def sample(self, value: Scores, source: Source) -> tuple[int, ...]:
-        return self.repeat(value, 1, source)[0]
+        """Drawn with replacement, repetitions skipped: what comes next is a draw among those left, whatever was skipped.
+
+        When a block of draws holds too few candidates, the rest are drawn from those left, round by round.
+        """
+        steps = grains(value, candidates=self.candidates, grain=self.grain)
+        rate = self.rate * self.grain
+        block = categorical(steps, rate=rate, size=_AHEAD * self.k, source=source).tolist() if self.k > 1 else []
+        chosen = list(dict.fromkeys(block))[: self.k]
+        left = np.delete(np.arange(self.candidates), chosen)
+        while len(chosen) < self.k:
+            pick = categorical(steps[left], rate=rate, source=source)
+            chosen.append(int(left[pick]))
+            left = np.delete(left, pick)
+        return tuple(chosen)
 
     def repeat(self, value: Scores, count: int, source: Source) -> Sequence[tuple[int, ...]]:
         """Draws that have said the same so far have the same candidates left, and are drawn on together."""
