@@ -18,7 +18,6 @@ from sfumato.audit import audit, verify
 from sfumato.core.exact import Number
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms import (
-    ALL,
     Case,
     Exponential,
     Gaussian,
