@@ -27,15 +27,25 @@ def test_one_number() -> None:
     assert names(Scalar())[-1] == "Laplace"
     assert "Gaussian" not in names(Scalar())
     assert names(Scalar(), delta=SMALL, confidence="0.999999")[0] == "TruncatedLaplace"
-    assert names(Scalar(), delta=SMALL)[0] in {"TruncatedLaplace", "Staircase"}
 
 
 def test_many_numbers_are_for_noise_that_grows_with_their_root() -> None:
     assert names(Queries(2))[0] == "Laplace"
+    assert names(Queries(1000), delta=SMALL)[:2] == ["BoundedNoise", "Gaussian"]
+
+
+@pytest.mark.slow
+def test_ten_numbers_are_for_the_gaussian() -> None:
     assert names(Queries(10), delta=SMALL)[0] == "Gaussian"
-    found = names(Queries(1000), delta=SMALL)
-    assert found[0] in {"Gaussian", "BoundedNoise"}
-    assert found.index("Gaussian") < found.index("Laplace")
+
+
+def test_a_limit_beats_the_largest_of_many_gaussian_errors_from_about_a_thousand_on() -> None:
+    """The limit that no error exceeds, beside what the largest of the Gaussian errors stays within at 0.95."""
+    for count, better in ((100, False), (1000, True)):
+        found = {option.name: option for option in which(Queries(count), epsilon=1, delta=SMALL).options}
+        limit = found["BoundedNoise"].limit
+        assert limit is not None
+        assert (limit < found["Gaussian"].within) is better
 
 
 def test_a_choice() -> None:
@@ -58,11 +68,11 @@ def test_a_stream_is_told_apart_for_one_price() -> None:
     assert names(Stream(1000, 1000), delta=SMALL)[0] != "SparseVector"
 
 
-@pytest.mark.parametrize("question", [Scalar(), Queries(30), Choice(8), Choice(8, 3, monotone=True), Stream(50)])
+@pytest.mark.parametrize("question", [Scalar(), Queries(500), Choice(8), Choice(8, 3, monotone=True), Stream(500)])
 @pytest.mark.parametrize("relation", [Neighbours.ADD_REMOVE, Neighbours.REPLACE])
 def test_every_option_keeps_the_promise(question: Any, relation: Neighbours) -> None:
     advice = which(question, epsilon="0.7", delta=SMALL, sensitivity=2, neighbours=relation)
-    count = {Queries: 30, Stream: 50}.get(type(question), 1)
+    count = {Queries: 500, Stream: 500}.get(type(question), 1)
     for option in advice.options:
         several = option.name in {"Laplace", "Gaussian", "TruncatedLaplace"}
         moved = Sensitivity.of_cells(count if several else 1, 2, about=relation)
@@ -71,12 +81,12 @@ def test_every_option_keeps_the_promise(question: Any, relation: Neighbours) -> 
         assert keeps(loss, Fraction(7, 10), SMALL), option
 
 
-@pytest.mark.parametrize("count", [1, 7, 200])
+@pytest.mark.parametrize("count", [1, 200])
 def test_the_largest_of_many_errors_stays_within(count: int) -> None:
     """20 000 rounds at confidence 0.9; covering less than 0.885 has probability below 1e-11, as has covering 1 per cent too
     much: whole numbers cover a little more than asked, 0.05 at most at these scales."""
     for option in which(Queries(count), epsilon=1, delta=SMALL, confidence="0.9").options:
-        if option.name not in {"Laplace", "Gaussian"}:
+        if option.name == "BoundedNoise":
             continue
         noise = option.mechanism.sample(np.zeros((20_000, count), dtype=np.int64), system_source())
         covered = float((np.abs(noise).max(axis=1) <= option.within).mean())
@@ -87,8 +97,9 @@ def test_the_largest_of_many_errors_stays_within(count: int) -> None:
 def test_what_is_no_option_says_why() -> None:
     refused = dict(which(Scalar(), epsilon=1).refused)
     assert "delta 0" in refused["Gaussian"]
-    text = str(which(Queries(10), epsilon=1, delta=SMALL))
-    assert "Gaussian: its noise grows with the square root" in text
+    text = str(which(Queries(1000), epsilon=1, delta=SMALL))
+    assert "BoundedNoise: the largest of many Gaussian errors grows with their number" in text
+    assert "and none is ever above" in text
     assert "times the error" in text
 
 
@@ -115,11 +126,12 @@ def test_senseless_questions_are_refused(question: Any, promise: dict[str, Any])
 
 
 def test_the_command() -> None:
-    run = CliRunner().invoke(cli, ["which", "queries", "10", "--epsilon", "1", "--delta", "1e-5", "--format", "json"])
+    run = CliRunner().invoke(cli, ["which", "queries", "500", "--epsilon", "1", "--delta", "1e-5", "--format", "json"])
     assert run.exit_code == 0, run.output
     rows = json.loads(run.stdout)
-    assert rows[0]["mechanism"] == "Gaussian"
-    assert "square root" in run.stderr
+    assert rows[0]["mechanism"] == "BoundedNoise"
+    assert float(rows[0]["never above"]) > float(rows[0]["within"])
+    assert "Gaussian is the next" in run.stderr
 
 
 def test_the_command_needs_a_number() -> None:

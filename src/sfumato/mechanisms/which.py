@@ -64,6 +64,12 @@ class Option:
         return type(self.mechanism).__name__
 
     @property
+    def limit(self) -> float | None:
+        """What no error ever exceeds, where there is such a limit."""
+        limit: float | None = getattr(self.mechanism, "limit", None)
+        return limit
+
+    @property
     def parameters(self) -> str:
         """The public parameters, short enough to read."""
         shown = []
@@ -95,6 +101,8 @@ class Advice:
     def why(self) -> str:
         """Why the best is best, with the runner-up's figure."""
         said = f"{self.best.name}: {_REASONS.get(self.best.name, 'it has the least error')}"
+        if self.best.limit is not None:
+            said += f", and none is ever above {self.best.limit:.6g}"
         if len(self.options) == 1:
             return f"{said}; nothing else keeps this promise"
         second = self.options[1]
@@ -105,17 +113,19 @@ class Advice:
     def __str__(self) -> str:
         sure = f"{float(self.confidence):.6g}"
         lines = [f"{_words(self.question)}; errors at confidence {sure}"]
-        lines += [f"  {option.name:18} within {option.within:.6g}   {option.parameters}" for option in self.options]
+        for option in self.options:
+            never = "" if option.limit is None else f" (never above {option.limit:.6g})"
+            lines.append(f"  {option.name:18} within {option.within:.6g}{never}   {option.parameters}")
         lines += [f"  {name:18} {reason}" for name, reason in self.refused]
         return "\n".join([*lines, self.why])
 
 
 _REASONS = {
     "Laplace": "it spends no delta, and its noise is the lightest where few numbers move",
-    "TruncatedLaplace": "for one number it is Laplace noise with its tails cut off for the delta: the error has a limit",
+    "TruncatedLaplace": "for one number it is Laplace noise with its tails cut off for the delta",
     "Staircase": "for one number and no delta, its steps are the least noise there is",
     "Gaussian": "its noise grows with the square root of how many numbers move, Laplace noise with their number",
-    "BoundedNoise": "its errors have a limit, while the largest of many Gaussian errors grows with their number",
+    "BoundedNoise": "the largest of many Gaussian errors grows with their number, its errors do not",
     "Exponential": "its bounded range is charged an eighth under zCDP",
     "PermuteAndFlip": "it never loses more than the exponential mechanism at the same epsilon",
     "NoisyMax": "one-sided exponential noise is the race that permute-and-flip runs",
@@ -149,7 +159,7 @@ def which(
             refused.append((name, error.message))
     if not options:
         raise BadInput("no mechanism answers this", hint="allow a delta above 0, or ask for less")
-    options.sort(key=lambda option: (option.within, not hasattr(option.mechanism, "limit")))
+    options.sort(key=lambda option: (option.within, option.limit is None))
     return Advice(question, sure, tuple(options), tuple(refused))
 
 

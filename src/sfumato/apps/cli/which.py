@@ -12,7 +12,7 @@ from sfumato.core.errors import BadInput
 if TYPE_CHECKING:
     from sfumato.mechanisms.which import Question
 
-COLUMNS = ("mechanism", "within", "parameters", "why not")
+COLUMNS = ("mechanism", "within", "never above", "parameters", "why not")
 
 
 @click.command()
@@ -59,10 +59,16 @@ def command(
         confidence=confidence,
     )
     rows = [
-        {"mechanism": each.name, "within": f"{each.within:.6g}", "parameters": each.parameters, "why not": ""}
+        {
+            "mechanism": each.name,
+            "within": f"{each.within:.6g}",
+            "never above": "" if each.limit is None else f"{each.limit:.6g}",
+            "parameters": each.parameters,
+            "why not": "",
+        }
         for each in advice.options
     ]
-    rows += [{"mechanism": name, "within": "", "parameters": "", "why not": why} for name, why in advice.refused]
+    rows += [{**dict.fromkeys(COLUMNS, ""), "mechanism": name, "why not": why} for name, why in advice.refused]
     output.records(rows, COLUMNS, form=form)
     click.echo(advice.why, err=True)
 
