@@ -65,7 +65,7 @@ def emit(tally: Tally, dialect: str) -> str:
         query = query.with_("sfumato_pairs", as_=_pairs(keys, values), copy=False)
     if weighed:
         query = query.with_("sfumato_weights", as_=_weights(weigh, paired=paired), materialized=False, copy=False)
-    text = query.sql(dialect=dialect, normalize_functions=False, comments=False)
+    text = query.sql(dialect=dialect, copy=False, normalize_functions=False, comments=False)
     if len(text) > LONGEST:
         raise NotSupported("the question is too long for an engine", hint="ask for less at a time", code="SF021")
     return text
