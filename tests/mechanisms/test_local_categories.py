@@ -54,6 +54,12 @@ def test_answers_of_one_person_add_up_and_keep_their_unit(name: str) -> None:
     assert loss.about == about
 
 
+@pytest.mark.parametrize("kind", [RandomizedResponse, ForcedResponse, UnaryEncoding, LocalHashing, HadamardResponse])
+def test_calibrated_for_several_answers_of_one_person(kind: Any) -> None:
+    loss = kind.calibrate(sensitivity=3, epsilon=1).loss(3)
+    assert 1 - 1e-9 < loss.epsilon() <= 1
+
+
 @KINDS
 def test_the_estimator_is_unbiased_and_knows_its_error(name: str) -> None:
     m = OF_EPSILON[name](1)

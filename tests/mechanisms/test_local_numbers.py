@@ -75,6 +75,20 @@ def test_numbers_beyond_the_range_are_clamped(name: str) -> None:
     assert m.law(-2) == m.law(-1.0)
 
 
+def test_a_mixture_keeps_the_weaker_promise() -> None:
+    """Ratios of 3 and 5: whichever is the larger."""
+    narrow, wide = Piecewise(3, 5, 12), Piecewise(7, 5, 12)
+    duchi = Duchi("1/3", 12)
+    assert Hybrid(Fraction(1, 2), narrow, duchi).loss().epsilon() == pytest.approx(math.log(5))
+    assert Hybrid(Fraction(1, 2), wide, duchi).loss().epsilon() == pytest.approx(math.log(7))
+
+
+@pytest.mark.parametrize("kind", [Duchi, Piecewise, Hybrid])
+def test_calibrated_for_several_numbers_of_one_person(kind: Any) -> None:
+    loss = kind.calibrate(sensitivity=3, epsilon=1).loss(3)
+    assert 1 - 1e-7 < loss.epsilon() <= 1
+
+
 def test_the_window_holds_as_many_places_wherever_it_lies() -> None:
     """MECHANISMS R6: otherwise the probabilities would have different denominators, and the ratio would exceed the promise."""
     m = Piecewise(3, 5, 12)

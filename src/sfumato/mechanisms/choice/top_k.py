@@ -135,7 +135,7 @@ class TopK(Mechanism[Scores, tuple[int, ...]]):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return (cls(9, 2, "1/4", 1), cls(12, 2, 1, "1/4"), cls(9, 2, "1/2", 1, monotone=True))
+        return (cls(9, 2, "1/4", 1), cls(9, 2, 2, "1/4", monotone=True))
 
     @classmethod
     def calibrate(

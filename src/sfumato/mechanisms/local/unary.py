@@ -98,7 +98,7 @@ class UnaryEncoding(Mechanism[Answers, Any]):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return (cls.calibrate(epsilon=1, categories=4), cls.symmetric(epsilon=1, categories=3), cls("3/4", "1/4", 2))
+        return (cls.calibrate(epsilon=1, categories=4), cls.symmetric(epsilon=1, categories=3))
 
     @classmethod
     def calibrate(
