@@ -25,5 +25,6 @@ peer qrlew "pyqrlew==0.9.27" duckdb sqlalchemy duckdb-engine
 peer diffprivlib "diffprivlib==0.6.6" "scikit-learn==1.7.2"
 peer pythondp "python-dp==1.1.5"
 peer multifreq "multi-freq-ldpy"
-peer anonypy "anonypy==0.2.1"
+peer anonypy "anonypy==0.2.1" "pandas<3"
 peer anjana "anjana==1.2.3"
+peer pycanon "pycanon==1.3.6"

@@ -208,3 +208,14 @@ def test_identical_people_are_one_class() -> None:
     assert report.utility.classes == 1
     assert report.utility.loss == 0
     assert frame.row(0) == ("30", "F")
+
+
+def test_closeness_keeps_its_own_threshold(adult: polars.DataFrame, adult_quasi: list[str]) -> None:
+    """A peer overwrites its threshold: asked 0.05, most of its groups are farther."""
+    table = adult[:8000]
+    frame, report = sf.anonymise(
+        table, k=5, quasi_identifiers=adult_quasi, sensitive=["income"], models=[TCloseness("0.05")]
+    )
+    rows = frame.to_dicts()
+    assert report.utility.classes > 3
+    assert anonymity.farthest_equal(rows, adult_quasi, "income") <= Fraction(1, 20)

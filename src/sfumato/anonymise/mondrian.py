@@ -51,14 +51,23 @@ class _Front:
     population: NDArray[Any] | None
     starts: Ints
 
-    def take(self, rows: Ints | slice, starts: Ints) -> _Front:
-        population = None if self.population is None else self.population[rows]
+    def take(self, rows: Ints, starts: Ints) -> _Front:
+        return _Front(
+            self.row.take(rows),
+            self.codes.take(rows, axis=0),
+            tuple(word.take(rows) for word in self.seen),
+            self.weight.take(rows),
+            None if self.population is None else self.population.take(rows),
+            starts,
+        )
+
+    def part(self, rows: slice, starts: Ints) -> _Front:
         return _Front(
             self.row[rows],
             self.codes[rows],
             tuple(word[rows] for word in self.seen),
             self.weight[rows],
-            population,
+            None if self.population is None else self.population[rows],
             starts,
         )
 
@@ -68,7 +77,7 @@ class _Front:
         node = 0
         while node < len(self.starts):
             after = max(node + 1, int(np.searchsorted(ends, self.starts[node] + BLOCK, side="right")))
-            yield self.take(slice(self.starts[node], ends[after - 1]), self.starts[node:after] - self.starts[node])
+            yield self.part(slice(self.starts[node], ends[after - 1]), self.starts[node:after] - self.starts[node])
             node = after
 
 
@@ -81,6 +90,8 @@ class Mondrian:
         self.models = models
         self.relaxed = relaxed
         self.least = max(model.least for model in models)
+        # For sizes alone the median is the best place; other promises may hold elsewhere when they fail there.
+        self.places = (4,) if all(isinstance(model, KAnonymity) for model in models) else (4, 2, 6, 1, 7)
         self.sizes_only = people.population is None and all(isinstance(model, KAnonymity) for model in models)
         self.overall = {place: people.overall(place) for place in range(people.quasi, len(people.columns))}
         largest = max(column.size for column in people.columns)
@@ -141,21 +152,26 @@ class Mondrian:
         done = np.ones(len(front.starts), np.bool_)
         pending = np.flatnonzero(people >= 2 * self.least if front.population is None else people > 0)
         parts: list[tuple[Ints, Ints]] = []
-        for attempt in range(width.shape[1]):
-            column = ranked[pending, attempt]
-            wide = width[pending, column] > 0
-            pending, column = pending[wide], column[wide]
-            if not len(pending):
-                break
-            rows, starts, cut = self._cut(front, pending, column)
-            good = cut >= 0
-            if good.any():
-                lengths = np.diff(np.append(starts, len(rows)))
-                kept = rows if good.all() else rows[np.repeat(good, lengths)]
-                begin = np.cumsum(lengths[good]) - lengths[good]
-                parts.append((kept, np.stack([begin, begin + (cut - starts)[good]], axis=1).ravel()))
-                done[pending[good]] = False
-            pending = pending[~good]
+        for eighths in self.places:
+            hopeless: list[Ints] = []
+            for attempt in range(width.shape[1]):
+                column = ranked[pending, attempt]
+                wide = width[pending, column] > 0
+                if attempt:
+                    hopeless.append(pending[~wide])
+                pending, column = pending[wide], column[wide]
+                if not len(pending):
+                    break
+                rows, starts, cut = self._cut(front, pending, column, eighths)
+                good = cut >= 0
+                if good.any():
+                    lengths = np.diff(np.append(starts, len(rows)))
+                    kept = rows if good.all() else rows[np.repeat(good, lengths)]
+                    begin = np.cumsum(lengths[good]) - lengths[good]
+                    parts.append((kept, np.stack([begin, begin + (cut - starts)[good]], axis=1).ravel()))
+                    done[pending[good]] = False
+                pending = pending[~good]
+            pending = np.concatenate([pending, *hopeless])
         if not parts:
             return done, None
         shift = np.cumsum([0, *(len(rows) for rows, _ in parts)])
@@ -183,21 +199,27 @@ class Mondrian:
                 width[:, gauge.place] = (kinds - 1) / max(1, gauge.bits - 1)
         return width
 
-    def _cut(self, front: _Front, nodes: Ints, column: Ints) -> tuple[Ints, Ints, Ints]:
-        """Sort the rows of each node by its column and find where to cut: the rows, where nodes begin, and the cut, or
-        -1.
+    def _cut(self, front: _Front, nodes: Ints, column: Ints, eighths: int) -> tuple[Ints, Ints, Ints]:
+        """Sort the rows of each node by its column, find where to cut it: the rows, where nodes begin, and the cuts.
 
-        Only two cuts need a look, just before and just after the value at the median: any other is more lopsided.
+        A cut is at so many eighths of the people, the median at four; it is -1 where none keeps the promise. For sizes
+        two cuts need a look, just before and just after the value that stands there: any other is more lopsided.
         """
         ends = np.append(front.starts[1:], len(front.row))
         lengths = ends[nodes] - front.starts[nodes]
         starts = np.cumsum(lengths) - lengths
         total = int(lengths.sum())
-        rows = np.arange(total)
-        if len(nodes) < len(front.starts):
-            rows += np.repeat(front.starts[nodes] - starts, lengths)
+        everyone = len(nodes) == len(front.starts)
+        rows = np.arange(total if not everyone else 0)
         stride = front.codes.shape[1] * (8 // self.dtype.itemsize)
-        value = front.codes.view(self.dtype).reshape(-1)[rows * stride + np.repeat(column, lengths)]
+        if everyone:
+            where = np.arange(0, total * stride, stride)
+        else:
+            rows += np.repeat(front.starts[nodes] - starts, lengths)
+            where = rows * stride
+        where += np.repeat(column, lengths)
+        value = front.codes.view(self.dtype).reshape(-1).take(where)
+        del where
         low_bits = np.uint64(max(1, (total - 1).bit_length()))
         node_at = low_bits + np.uint64(8 * self.dtype.itemsize)
         key = np.repeat(np.arange(len(nodes), dtype=np.uint64) << node_at, lengths)
@@ -206,17 +228,20 @@ class Mondrian:
         key.sort()
         place = (key & ((np.uint64(1) << low_bits) - np.uint64(1))).astype(np.int64)
         key >>= low_bits
-        rows = rows[place]
-        people = np.cumsum(front.weight[rows], dtype=np.int64)
-        before = people[starts] - front.weight[rows[starts]]
+        rows = place if everyone else rows.take(place)
+        weight = front.weight.take(rows)
+        people = np.cumsum(weight, dtype=np.int64)
+        before = people[starts] - weight[starts]
         inside = people[starts + lengths - 1] - before
-        middle = np.minimum(np.searchsorted(people, before + inside // 2, side="right"), starts + lengths - 1)
+        aim = inside * eighths // 8
+        middle = np.minimum(np.searchsorted(people, before + aim, side="right"), starts + lengths - 1)
         count = np.concatenate([[0], people])
         if self.relaxed:
             return rows, starts, self._accepted(front, rows, starts, middle, count)
         first = np.searchsorted(key, key[middle], side="left")
         last = np.searchsorted(key, key[middle], side="right")
-        nearer = np.abs(2 * (count[last] - before) - inside) < np.abs(2 * (count[first] - before) - inside)
+        off_first, off_last = (8 * (count[at] - before) - eighths * inside for at in (first, last))
+        nearer = np.abs(off_last) < np.abs(off_first)
         cut = self._accepted(front, rows, starts, np.where(nearer, last, first), count)
         again = cut < 0
         if again.any():

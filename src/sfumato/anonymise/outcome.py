@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymise.cells import Cells
 from sfumato.anonymise.groups import Groups
-from sfumato.anonymise.people import Classes, People
+from sfumato.anonymise.people import Classes, People, ranked
 
 
 @final
@@ -26,12 +26,9 @@ class Outcome:
 
     @classmethod
     def of(cls, people: People, classes: Classes, cells: tuple[Cells, ...]) -> Outcome:
-        key = np.zeros(len(classes), np.int64)
-        for each in cells:
-            # Ranked at every step, so that the product cannot overflow.
-            key = np.unique(key * len(each.labels) + each.of_class, return_inverse=True)[1]
-        published = key.astype(np.int64)
-        count = int(published.max(initial=-1)) + 1
+        said = ranked([each.of_class for each in cells], [len(each.labels) for each in cells])
+        distinct, published = np.unique(said, return_inverse=True)
+        count = len(distinct)
         rows = classes.rows.astype(np.int64)
         groups = people.groups(published[classes.of_members()], count, rows=rows)
         return cls(people, classes, cells, published, groups)
