@@ -11,6 +11,7 @@ from sfumato.accounting.loss import Loss
 from sfumato.accounting.pair import Pair
 from sfumato.accounting.range import BoundedRange
 from sfumato.accounting.sampled import Subsampled
+from sfumato.accounting.shifted import ShiftedLoss
 from sfumato.accounting.truncated import TruncatedLaplaceLoss
 from sfumato.accounting.zcdp import Zcdp
 
@@ -31,6 +32,7 @@ __all__ = [
     "PureFilter",
     "PureOdometer",
     "Spent",
+    "ShiftedLoss",
     "Subsampled",
     "TruncatedLaplaceLoss",
     "Zcdp",

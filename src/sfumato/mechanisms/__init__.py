@@ -15,8 +15,11 @@ from sfumato.mechanisms.local.piecewise import Piecewise
 from sfumato.mechanisms.local.randomized_response import RandomizedResponse
 from sfumato.mechanisms.local.ranged import RangedResponse
 from sfumato.mechanisms.local.unary import UnaryEncoding
+from sfumato.mechanisms.number.bounded_noise import BoundedNoise
 from sfumato.mechanisms.number.gaussian import Gaussian
 from sfumato.mechanisms.number.laplace import Laplace
+from sfumato.mechanisms.number.lattice_noise import LatticeNoise
+from sfumato.mechanisms.number.online_bounded_noise import OnlineBoundedNoise
 from sfumato.mechanisms.number.truncated_laplace import TruncatedLaplace
 from sfumato.mechanisms.stream.above_threshold import AboveThreshold
 from sfumato.mechanisms.stream.sparse_vector import SparseVector
@@ -25,6 +28,9 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     Laplace,
     Gaussian,
     TruncatedLaplace,
+    BoundedNoise,
+    OnlineBoundedNoise,
+    LatticeNoise,
     AboveThreshold,
     SparseVector,
     Exponential,
@@ -46,6 +52,7 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
 __all__ = [
     "ALL",
     "AboveThreshold",
+    "BoundedNoise",
     "Case",
     "Duchi",
     "Exponential",
@@ -54,10 +61,12 @@ __all__ = [
     "HadamardResponse",
     "Hybrid",
     "Laplace",
+    "LatticeNoise",
     "Law",
     "LocalHashing",
     "Mechanism",
     "NoisyMax",
+    "OnlineBoundedNoise",
     "PermuteAndFlip",
     "Piecewise",
     "RandomizedResponse",

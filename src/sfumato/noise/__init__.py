@@ -19,6 +19,7 @@ from sfumato.noise.grid import Grid, OnGrid, floor_to_grid
 from sfumato.noise.laplace import DiscreteLaplace, Geometric
 from sfumato.noise.law import Integers, Law, Size, shape_of
 from sfumato.noise.source import Source, SystemSource, system_source
+from sfumato.noise.symmetric import Symmetric
 from sfumato.noise.truncated import TruncatedLaplace
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Law",
     "OnGrid",
     "Source",
+    "Symmetric",
     "SystemSource",
     "TruncatedLaplace",
     "Weighted",

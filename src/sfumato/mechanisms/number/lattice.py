@@ -56,7 +56,7 @@ def noisy(value: Value, *, grain: Fraction | None, draw: Callable[[int | None], 
     A whole value gives an int or an int64 array; with a grain it gives a float or a float64 array. `draw(None)` is one int.
     """
     if isinstance(value, np.ndarray):
-        steps = _array_steps(value, grain)
+        steps = array_steps(value, grain)
         noise = np.asarray(draw(steps.size), dtype=np.int64).reshape(steps.shape)
         total = steps + np.clip(noise, -_NOISE_LIMIT, _NOISE_LIMIT)
         np.clip(total, -OUTPUT_LIMIT, OUTPUT_LIMIT, out=total)
@@ -105,7 +105,8 @@ def scalar_step(value: int | float, grain: Fraction | None) -> int:
     return int(value)
 
 
-def _array_steps(value: NDArray[Any], grain: Fraction | None) -> NDArray[np.int64]:
+def array_steps(value: NDArray[Any], grain: Fraction | None) -> NDArray[np.int64]:
+    """The whole numbers of steps at or below an array's, clamped."""
     if grain is not None and value.dtype.kind in "iuf":
         floored: NDArray[np.int64] = np.clip(Grid(grain).floor(value), -INPUT_LIMIT, INPUT_LIMIT)
         return floored

@@ -16,8 +16,11 @@ from sfumato.noise import Source, system_source
 
 Reply = TypeVar("Reply")
 
-Play = Generator[Any, int, Any]
-"""First yields nothing; every number sent in yields its reply; the last reply of all is returned."""
+Play = Generator[Any, Any, Any]
+"""First yields nothing; every number sent in yields its reply; the last reply of all is returned.
+
+A reply that is a `BadInput` is raised by whoever plays: nothing was drawn, and the play goes on.
+"""
 
 
 class Interactive(Mechanism[Sequence[Any], tuple[Reply, ...]], Generic[Reply]):
@@ -32,7 +35,7 @@ class Interactive(Mechanism[Sequence[Any], tuple[Reply, ...]], Generic[Reply]):
         """The session, on numbers that `steps` has read."""
 
     @abstractmethod
-    def steps(self, value: Any) -> int:
+    def steps(self, value: Any) -> Any:
         """A number as the lattice holds it; refused when it is none."""
 
     @final
@@ -42,7 +45,7 @@ class Interactive(Mechanism[Sequence[Any], tuple[Reply, ...]], Generic[Reply]):
         next(play)
         for each in value:
             try:
-                replies.append(play.send(self.steps(each)))
+                replies.append(_accepted(play.send(self.steps(each))))
             except StopIteration as end:
                 replies.append(end.value)
                 break
@@ -88,7 +91,7 @@ class Running(Generic[Reply]):
                     hint="start another one, which is charged anew",
                 )
             try:
-                reply: Reply = opened_into(self._play, self.mechanism.steps, value)
+                reply: Reply = _accepted(opened_into(self._play, self.mechanism.steps, value))
             except StopIteration as end:
                 self._play, reply = None, end.value
             except BaseException:
@@ -110,3 +113,9 @@ class Running(Generic[Reply]):
 
     def __deepcopy__(self, memo: object) -> NoReturn:
         self.__reduce__()
+
+
+def _accepted(reply: Any) -> Any:
+    if isinstance(reply, BadInput):
+        raise reply
+    return reply
