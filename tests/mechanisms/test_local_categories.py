@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from sfumato.core import BadInput, Neighbours, Sensitivity
+from sfumato.core.interval import exp_bounds
 from sfumato.mechanisms import (
     ForcedResponse,
     HadamardResponse,
@@ -43,6 +44,18 @@ def test_probabilities_are_rounded_to_the_safe_side(name: str, epsilon: str) -> 
     bounded = OF_EPSILON[name](epsilon).loss().pure()
     assert bounded is not None
     assert Fraction(epsilon) * (1 - Fraction(1, 10**9)) <= bounded[0] <= Fraction(epsilon)
+
+
+@pytest.mark.parametrize("truth", ["3/4", "2/3", "0.9", "1/2"])
+@pytest.mark.parametrize("categories", [2, 3, 10])
+def test_a_price_is_rounded_up_in_its_last_digit(truth: str, categories: int) -> None:
+    """e^epsilon is certainly no smaller than the ratio, to 200 bits; the logarithm was rounded at 96."""
+    m = RandomizedResponse(truth, categories)
+    bounded = m.loss().pure()
+    assert bounded is not None
+    ratio = max(m.truth / m.other, m.other / m.truth)
+    assert Fraction(exp_bounds(bounded[0], 200)[0], 2**200) >= ratio
+    assert Fraction(exp_bounds(bounded[0], 200)[1], 2**200) <= ratio * (1 + Fraction(1, 2**80))
 
 
 @KINDS
