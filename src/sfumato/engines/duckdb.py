@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, final
 
 from sfumato.core import BadInput
@@ -58,8 +58,15 @@ class DuckDB:
     dialect = "duckdb"
 
     def __init__(
-        self, sources: Mapping[str, Source], *, threads: int = 2, memory: str = "2GB", spill: str = ""
+        self,
+        sources: Mapping[str, Source],
+        *,
+        threads: int = 2,
+        memory: str = "2GB",
+        spill: str = "",
+        look_in: Iterable[str] = (),
     ) -> None:
+        """`look_in` names folders that may be read besides the sources', by the owner, before there is a policy."""
         import duckdb
 
         self._lock = threading.Lock()
@@ -79,7 +86,7 @@ class DuckDB:
         self._connection.execute("SET perfect_ht_threshold = 20")
         for place, (name, source) in enumerate(sources.items()):
             self._open(f"source_{place}", name, source)
-        folders = ", ".join(_text(folder) for folder in sorted(map(_folder, sources.values())) if folder)
+        folders = ", ".join(_text(folder) for folder in sorted({*map(_folder, sources.values()), *look_in}) if folder)
         self._connection.execute(f"SET allowed_directories = [{folders}]")
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
@@ -176,7 +183,7 @@ def _apart(column: str, kind: str, missing: tuple[str, ...]) -> str:
 def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str:
     """A column as its declared type, NULL where it cannot be; floats become integers by floor, never by a cast."""
     target, raw = TYPES[wanted], _quoted(column)
-    if not kind.startswith(READABLE[wanted]):
+    if not kind.startswith(READABLE[wanted]) or kind.startswith("UNION") or kind.endswith("]"):
         raise BadInput(
             f"the source's column {column} cannot be read as {wanted}",
             hint="compare the types in the policy with the source's",

@@ -59,15 +59,21 @@ class _Group:
 
 def answer(bounded: Bounded, released: Sequence[Vector], within: Sequence[Fraction | None] | None = None) -> Result:
     """The rows of an answer: what was measured in each group, then HAVING, ORDER BY, LIMIT and the SELECT list."""
-    widths = tuple(within) if within is not None else (None,) * len(bounded.tally.statistics)
-    wanted = _asked(bounded.question)
+    statistics = bounded.tally.statistics
+    widths = tuple(within) if within is not None else (None,) * len(statistics)
+    places = {measure: statistics.index(holder(measure, bounded)) for measure in _asked(bounded.question)}
+    size, whole = bounded.size, bounded.whole
+    columns = [
+        [vector[size * row : size * (row + 1)].tolist() for row in range(statistic.width)]
+        for statistic, vector in zip(statistics, released, strict=True)
+    ]
     groups = []
-    for place, keys in enumerate(bounded.groups()):
-        cells = [
-            [int(vector[place + bounded.size * row]) for row in range(statistic.width)]
-            for statistic, vector in zip(bounded.tally.statistics, released, strict=True)
-        ]
-        groups.append(_Group(keys, {measure: _measured(measure, bounded, cells, widths) for measure in wanted}))
+    for group, keys in enumerate(bounded.groups()):
+        measured = {
+            measure: estimate(measure, statistics[at], [row[group] for row in columns[at]], widths[at], whole)
+            for measure, at in places.items()
+        }
+        groups.append(_Group(keys, measured))
     return _finished(bounded, groups)
 
 
@@ -75,15 +81,6 @@ def _asked(plan: Released) -> tuple[Measure, ...]:
     while not isinstance(plan, Aggregate):
         plan = plan.child
     return plan.measures
-
-
-def _measured(
-    measure: Measure, bounded: Bounded, cells: list[list[int]], widths: Sequence[Fraction | None]
-) -> Estimate:
-    """One measure of one group, from the statistic that holds it."""
-    found = holder(measure, bounded)
-    place = bounded.tally.statistics.index(found)
-    return estimate(measure, found, cells[place], widths[place], bounded.whole)
 
 
 def holder(measure: Measure, bounded: Bounded) -> Statistic:
@@ -157,18 +154,19 @@ def _of_spread(
     measure: Measure, statistic: Rowwise, ratio: Fraction, square: Fraction, count: Fraction, width: Fraction | None
 ) -> Estimate:
     """`ratio` is the mean's place in the range, `square` the mean square of twice the distance to the middle, 0 to 1."""
-    size = (statistic.top * statistic.step) ** 2
-    most = size / 4
+    size = float(statistic.top * statistic.step) ** 2
     sample = measure.kind in {"var_samp", "std_samp"}
     if sample and count <= 1:
         return NOTHING
-    factor = count / (count - 1) if sample else Fraction(1)
-    value = factor * size * (square / 4 - (ratio - Fraction(1, 2)) ** 2)
+    factor = float(count / (count - 1)) if sample else 1.0
+    mean, spread = float(ratio), float(square)
+    value = factor * size * (spread / 4 - (mean - 0.5) ** 2)
     bar = None
     if width is not None:
-        first_order = (1 + 2 * min(abs(square), Fraction(1))) / 4 + min(abs(2 * ratio - 1), Fraction(1))
-        bar = factor * size * (first_order * width + width * width)
-    variance = _clipped(value, Fraction(0), factor * most, bar)
+        noise = float(width)
+        first_order = (1 + 2 * min(abs(spread), 1.0)) / 4 + min(abs(2 * mean - 1), 1.0)
+        bar = Fraction(factor * size * (first_order * noise + noise * noise))
+    variance = _clipped(Fraction(value), Fraction(0), Fraction(factor * size / 4), bar)
     return variance if measure.kind in {"var_pop", "var_samp"} else _root(variance)
 
 
@@ -272,6 +270,8 @@ def _cell(expression: Expression, group: _Group) -> Cell:
     """A key, a measure, or a number computed from them; its bar is known when it stands on one measure."""
     if isinstance(expression, Measure):
         return group.measured[expression]
+    if isinstance(expression, Field):
+        return group.keys[int(expression.name)]
     used = measures(expression)
     value = evaluate(expression, _values(group))
     if not used or not (value is None or isinstance(value, int | Fraction)) or isinstance(value, bool):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
+from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 
 from sfumato.queries.evaluate import evaluate
@@ -36,8 +38,14 @@ def domain(expression: Expression, scope: Scope, listed: Mapping[str, tuple[Valu
         low, high, grain = edges(kind)
         if (high - low) / grain >= KEYS:
             return None
-        return tuple(plain(low + step * grain) for step in range(int((high - low) / grain) + 1))
+        return _grid(low, high, grain)
     return _image(expression, scope, listed)
+
+
+@lru_cache(maxsize=16)
+def _grid(low: Fraction, high: Fraction, grain: Fraction) -> tuple[Value, ...]:
+    """Every step from low to high: asked for again at every rewrite, and long."""
+    return tuple(plain(low + step * grain) for step in range(int((high - low) / grain) + 1))
 
 
 def _union(

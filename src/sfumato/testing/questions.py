@@ -140,22 +140,22 @@ def _cell(draw: Draw, column: Column) -> Any:
 
 def question(draw: Draw) -> str:
     """SQL text over `people`; most are understood, some are refused."""
-    keys = [_key(draw) for _ in range(draw.of((0, 1, 1, 1, 2)))]
-    measures = [_measure(draw) for _ in range(draw.of((1, 1, 2, 3)))]
+    keys = [key_text(draw) for _ in range(draw.of((0, 1, 1, 1, 2)))]
+    measures = [measure_text(draw) for _ in range(draw.of((1, 1, 2, 3)))]
     shown = [f"{key} AS g{place}" for place, key in enumerate(keys)]
     shown += [f"{measure} AS m{place}" for place, measure in enumerate(measures)]
     source = "people"
     if draw.chance(20):
-        source = f"(SELECT * FROM people WHERE {_condition(draw, 1)}) AS inner_rows"
+        source = f"(SELECT * FROM people WHERE {condition_text(draw, 1)}) AS inner_rows"
     text = f"SELECT {', '.join(shown)} FROM {source}"
     if draw.chance(60):
-        text += f" WHERE {_condition(draw, 2)}"
+        text += f" WHERE {condition_text(draw, 2)}"
     if keys:
         text += " GROUP BY " + ", ".join(f"g{place}" for place in range(len(keys)))
     return text
 
 
-def _key(draw: Draw) -> str:
+def key_text(draw: Draw) -> str:
     return draw.of(
         (
             *("sex", "sex", "city", "flag", "flat", "year(day)", "quarter(day)", "date_trunc('month', day)"),
@@ -169,25 +169,25 @@ def _key(draw: Draw) -> str:
                 "score > 5",
                 "sex || city",
             ),
-            f"CASE WHEN {_condition(draw, 1)} THEN 'yes' WHEN {_condition(draw, 1)} THEN 'no' END",
-            f"CASE WHEN {_condition(draw, 1)} THEN sex ELSE '-' END",
+            f"CASE WHEN {condition_text(draw, 1)} THEN 'yes' WHEN {condition_text(draw, 1)} THEN 'no' END",
+            f"CASE WHEN {condition_text(draw, 1)} THEN sex ELSE '-' END",
         )
     )
 
 
-def _measure(draw: Draw) -> str:
-    x = _number(draw, 2)
+def measure_text(draw: Draw) -> str:
+    x = number_text(draw, 2)
     text = draw.of(
         (
             *("COUNT(*)", "COUNT(*)", "COUNT(DISTINCT person)", f"COUNT({x})", "COUNT(free)", "COUNT(note)"),
             *(f"SUM({x})", f"SUM({x})", f"AVG({x})", f"AVG({x})", f"VARIANCE({x})", f"VAR_POP({x})", f"STDDEV({x})"),
-            f"SUM(CASE WHEN {_condition(draw, 1)} THEN 1 ELSE 0 END)",
+            f"SUM(CASE WHEN {condition_text(draw, 1)} THEN 1 ELSE 0 END)",
         )
     )
-    return f"{text} FILTER (WHERE {_condition(draw, 1)})" if draw.chance(15) and "DISTINCT" not in text else text
+    return f"{text} FILTER (WHERE {condition_text(draw, 1)})" if draw.chance(15) and "DISTINCT" not in text else text
 
 
-def _number(draw: Draw, depth: int) -> str:
+def number_text(draw: Draw, depth: int) -> str:
     plain = (
         "age",
         "income",
@@ -200,7 +200,7 @@ def _number(draw: Draw, depth: int) -> str:
     )
     if depth == 0 or draw.chance(35):
         return draw.of((*plain, *plain, "3", "0.5", "-2", "LEAST(100, GREATEST(big, -3))"))
-    x, y = _number(draw, depth - 1), _number(draw, depth - 1)
+    x, y = number_text(draw, depth - 1), number_text(draw, depth - 1)
     return draw.of(
         (
             *(
@@ -219,18 +219,18 @@ def _number(draw: Draw, depth: int) -> str:
             ),
             *(
                 f"NULLIF({x}, {y})",
-                f"CASE WHEN {_condition(draw, 0)} THEN {x} ELSE {y} END",
+                f"CASE WHEN {condition_text(draw, 0)} THEN {x} ELSE {y} END",
                 f"CAST(flag AS INTEGER) * {x}",
             ),
         )
     )
 
 
-def _condition(draw: Draw, depth: int) -> str:
+def condition_text(draw: Draw, depth: int) -> str:
     if depth > 0 and draw.chance(45):
-        one, other = _condition(draw, depth - 1), _condition(draw, depth - 1)
+        one, other = condition_text(draw, depth - 1), condition_text(draw, depth - 1)
         return draw.of((f"({one} AND {other})", f"({one} OR {other})", f"NOT ({one})", f"({one}) IS NOT TRUE"))
-    x, y = _number(draw, 1), _number(draw, 0)
+    x, y = number_text(draw, 1), number_text(draw, 0)
     compare = draw.of(("<", "<=", ">", ">=", "=", "<>", "IS DISTINCT FROM"))
     return draw.of(
         (

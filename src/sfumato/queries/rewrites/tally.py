@@ -35,7 +35,7 @@ SIZE = 10**8
 """The number of rows planned for when the policy declares none."""
 ROOM = 4
 """Sums stay exact up to this many times the declared size, at full weight; beyond it they stop at the largest integer."""
-FINE = 4096
+FINE = 2**14
 """A variance is kept in at least so many steps of its range."""
 MOMENTS = frozenset({"var_pop", "var_samp", "std_pop", "std_samp"})
 
@@ -145,7 +145,7 @@ def _membership(key: Key, scope: Scope) -> tuple[Expression, ...]:
 def _complete(key: Expression, known: tuple[Value, ...], scope: Scope) -> bool:
     """Whether these are all the values that its type allows, so that no row can be outside of them."""
     every = domain(key, scope, {})
-    return every is not None and set(every) <= set(known)
+    return every is not None and (every == known or set(every) <= set(known))
 
 
 def statistics(measures: tuple[Measure, ...], rows: Filter | Read, size: int) -> tuple[Statistic, ...]:

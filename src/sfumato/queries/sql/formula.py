@@ -28,9 +28,9 @@ class Formula:
     size: int = 1
 
 
-REPEATS = {"divide": 2, "clamp": 3, "spread": 2}
-"""How many times the first argument may be written out."""
-LARGEST = 20_000
+REPEATS = {"divide": 5, "clamp": 3, "spread": 2}
+"""How many times an argument may be written out."""
+LARGEST = 50_000
 
 
 def formula(expression: Expression, columns: Mapping[str, Formula]) -> Formula:

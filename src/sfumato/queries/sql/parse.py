@@ -241,8 +241,6 @@ class _Question:
         grouping = _Grouping(self, below, name, [(alias, inner) for alias, inner, _ in outputs])
         grouping.group(tree.args.get("group"))
         chosen = [(alias or _default_name(inner), grouping.released(inner)) for alias, inner, _ in outputs]
-        if not any(measures(each.expression) for _, each in chosen):
-            raise self._rows_belong_to_people(tree)
         columns = tuple(zip(_distinct([alias for alias, _ in chosen]), (e.expression for _, e in chosen), strict=True))
         aliases = dict(chosen)
         having = self._having(tree, grouping, aliases)
@@ -251,6 +249,10 @@ class _Question:
         used = {m for _, each in columns for m in measures(each)}
         used |= measures(having) if having is not None else frozenset()
         used |= {m for order in orders for m in measures(order.by)}
+        if not used and not grouping.keys:
+            raise self._rows_belong_to_people(tree)
+        if not used:
+            raise self.text.refuse(tree, "nothing is measured here: the keys are public", hint="add COUNT(*)")
         plan: Released = Aggregate(below.rows, tuple(grouping.keys), tuple(used))
         if having is not None:
             plan = Having(plan, having)
