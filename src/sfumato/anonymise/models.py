@@ -368,18 +368,20 @@ class TCloseness:
         """Sum over the values of |P - Q|, both cumulative. P is constant between two values of a group while Q climbs,
         so each such run is two sums of Q, one on each side of where they cross: prefix sums of Q are all that is
         needed."""
-        values = len(spread.overall)
-        climbed = np.cumsum(spread.overall)
+        # Ranks are among the values that the table compared with has: suppression may have taken some away.
+        here = spread.overall > 0
+        value, values = (np.cumsum(here) - 1)[spread.value], int(here.sum())
+        climbed = np.cumsum(spread.overall[here])
         below = np.concatenate([[0], np.cumsum(climbed)])
         starts = spread.starts(len(sizes))
         total = np.cumsum(spread.count)
         before = np.concatenate([[0], total])[starts[spread.group]]
         last = np.append(spread.group[1:] != spread.group[:-1], True)
-        end = np.where(last, values, np.append(spread.value[1:], 0))
+        end = np.where(last, values, np.append(value[1:], 0))
         opening = np.flatnonzero(np.diff(starts))
         group = np.concatenate([spread.group, opening])
-        first = np.concatenate([spread.value, np.zeros(len(opening), np.int64)])
-        end = np.concatenate([end, spread.value[starts[opening]]])
+        first = np.concatenate([value, np.zeros(len(opening), np.int64)])
+        end = np.concatenate([end, value[starts[opening]]])
         reached = np.concatenate([total - before, np.zeros(len(opening), np.int64)])
         n = sizes[group]
         cross = np.clip(np.searchsorted(climbed, reached * people // np.maximum(n, 1), side="right"), first, end)
