@@ -98,8 +98,8 @@ def test_the_variance_is_that_of_small_surveys(name: str) -> None:
 @pytest.mark.slow
 @KINDS
 def test_the_variance_is_within_three_percent_of_many_simulations(name: str) -> None:
-    """100 000 surveys of 40 people: the mean square of one estimate has a relative standard deviation of 0.45 %."""
-    m, people, surveys = OF_EPSILON[name](1), 40, 100_000
+    """100 000 surveys of 20 people: the mean square of one estimate has a relative standard deviation of 0.45 %."""
+    m, people, surveys = OF_EPSILON[name](1), 20, 100_000
     reports = m.sample(np.zeros(people * surveys, dtype=np.int64), system_source())
     estimates = np.array([m.estimate(part).values for part in np.split(reports, surveys)])
     expected = np.broadcast_to(m.variance(np.zeros(6), people), 6)

@@ -24,8 +24,7 @@ def names(question: Any, **promise: Any) -> list[str]:
 
 
 def test_one_number() -> None:
-    assert names(Scalar())[-1] == "Laplace"
-    assert "Gaussian" not in names(Scalar())
+    assert names(Scalar()) == ["Laplace", "Staircase"]
     assert names(Scalar(), delta=SMALL, confidence="0.999999")[0] == "TruncatedLaplace"
 
 
@@ -74,7 +73,7 @@ def test_every_option_keeps_the_promise(question: Any, relation: Neighbours) -> 
     advice = which(question, epsilon="0.7", delta=SMALL, sensitivity=2, neighbours=relation)
     count = {Queries: 500, Stream: 500}.get(type(question), 1)
     for option in advice.options:
-        several = option.name in {"Laplace", "Gaussian", "TruncatedLaplace"}
+        several = option.name in {"Laplace", "Gaussian", "TruncatedLaplace", "Staircase"}
         moved = Sensitivity.of_cells(count if several else 1, 2, about=relation)
         loss = option.mechanism.loss(moved)
         assert loss.about == relation
@@ -92,6 +91,21 @@ def test_the_largest_of_many_errors_stays_within(count: int) -> None:
         covered = float((np.abs(noise).max(axis=1) <= option.within).mean())
         assert covered > 0.885, option
         assert covered < 0.965, option
+
+
+@pytest.mark.parametrize(
+    "question", [Scalar(), Choice(20), Choice(20, 3), pytest.param(Stream(500), marks=pytest.mark.slow)]
+)
+def test_numbers_that_move_by_a_fraction_are_put_on_a_grid(question: Any) -> None:
+    """Errors scale with the sensitivity, but for rounding and for the grains that floored numbers move further."""
+    whole = which(question, epsilon=1, delta=SMALL, sensitivity=1)
+    part = which(question, epsilon=1, delta=SMALL, sensitivity="0.3")
+    assert {option.name for option in part.options} == {option.name for option in whole.options}
+    errors = {option.name: option.within for option in whole.options}
+    for option in part.options:
+        assert 0.2 * errors[option.name] < option.within < 0.35 * errors[option.name] + 0.01, option
+    loss = part.best.mechanism.loss(Sensitivity.of("0.3"))
+    assert keeps(loss, Fraction(1), SMALL)
 
 
 def test_what_is_no_option_says_why() -> None:

@@ -120,6 +120,9 @@ class Advice:
         return "\n".join([*lines, self.why])
 
 
+_FINE, _COARSE = 10, 3
+"""Grids are this many halvings finer than a move; coarser for bounded noise, whose law is computed step by step."""
+
 _REASONS = {
     "Laplace": "it spends no delta, and its noise is the lightest where few numbers move",
     "TruncatedLaplace": "for one number it is Laplace noise with its tails cut off for the delta",
@@ -185,14 +188,16 @@ def _numbers(count: int, promise: Promise, each: Fraction, about: Neighbours, su
     """The largest of `count` independent errors stays within t when each does, with the count-th root of the confidence."""
     moved, root = Sensitivity.of_cells(count, each, about=about), _root(sure, count)
     for kind in _known("Laplace", "TruncatedLaplace", "Staircase", "Gaussian", "BoundedNoise"):
-        own = {"queries": count, "sensitivity": each} if kind.__name__ == "BoundedNoise" else {"sensitivity": moved}
+        own: dict[str, Any] = {"sensitivity": moved, **_lattice(each)}
+        if kind.__name__ == "BoundedNoise":
+            own = {"sensitivity": Sensitivity.of(each, about=about), "queries": count, **_lattice(each, fine=_COARSE)}
         yield kind.__name__, lambda kind=kind, own=own: _offer(kind.calibrate(**own, **promise), root)  # type: ignore[misc]
 
 
 def _choices(question: Choice, promise: Promise, each: Fraction, about: Neighbours, sure: Fraction) -> Offers:
     candidates, chosen = _whole(question.candidates, "candidates"), _whole(question.chosen, "chosen candidates")
     monotone = question.monotone and about.relation is Relation.ADD_REMOVE
-    public: dict[str, Any] = {"candidates": candidates, "monotone": monotone}
+    public: dict[str, Any] = {"candidates": candidates, "monotone": monotone, **_lattice(each)}
     names = ("PermuteAndFlip", "NoisyMax", "Exponential") if chosen == 1 else ("TopK",)
     if chosen > 1:
         public["k"] = chosen
@@ -204,7 +209,7 @@ def _choices(question: Choice, promise: Promise, each: Fraction, about: Neighbou
 def _streams(question: Stream, promise: Promise, each: Fraction, about: Neighbours, sure: Fraction) -> Offers:
     """A reply is right for any number further than `within` from the threshold; noise on every number answers too."""
     length, positives = _whole(question.length, "numbers"), _whole(question.positives, "positives")
-    own: dict[str, Any] = {} if positives == 1 else {"positives": positives}
+    own: dict[str, Any] = _lattice(each) | ({} if positives == 1 else {"positives": positives})
     moved = Sensitivity.of(each, about=about)
     for kind in _known("AboveThreshold" if positives == 1 else "SparseVector"):
 
@@ -214,6 +219,13 @@ def _streams(question: Stream, promise: Promise, each: Fraction, about: Neighbou
 
         yield kind.__name__, play
     yield from _numbers(length, promise, each, about, sure)
+
+
+def _lattice(each: Fraction, *, fine: int = _FINE) -> dict[str, Any]:
+    """Numbers that move by whole steps are whole; others lie on a grid at least 2**fine times finer than a move."""
+    if each.denominator == 1:
+        return {}
+    return {"grain": Fraction(2) ** (each.numerator.bit_length() - each.denominator.bit_length() - 1 - fine)}
 
 
 def _known(*names: str) -> list[type[Mechanism[Any, Any]]]:
