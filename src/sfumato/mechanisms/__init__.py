@@ -20,19 +20,25 @@ from sfumato.mechanisms.number.gaussian import Gaussian
 from sfumato.mechanisms.number.laplace import Laplace
 from sfumato.mechanisms.number.lattice_noise import LatticeNoise
 from sfumato.mechanisms.number.online_bounded_noise import OnlineBoundedNoise
+from sfumato.mechanisms.number.staircase import Staircase
 from sfumato.mechanisms.number.truncated_laplace import TruncatedLaplace
 from sfumato.mechanisms.stream.above_threshold import AboveThreshold
+from sfumato.mechanisms.stream.factored_count import FactoredCount
+from sfumato.mechanisms.stream.running_count import RunningCount
 from sfumato.mechanisms.stream.sparse_vector import SparseVector
 
 ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     Laplace,
     Gaussian,
     TruncatedLaplace,
+    Staircase,
     BoundedNoise,
     OnlineBoundedNoise,
     LatticeNoise,
     AboveThreshold,
     SparseVector,
+    RunningCount,
+    FactoredCount,
     Exponential,
     RandomizedResponse,
     PermuteAndFlip,
@@ -56,6 +62,7 @@ __all__ = [
     "Case",
     "Duchi",
     "Exponential",
+    "FactoredCount",
     "ForcedResponse",
     "Gaussian",
     "HadamardResponse",
@@ -72,7 +79,9 @@ __all__ = [
     "RandomizedResponse",
     "RangedResponse",
     "Release",
+    "RunningCount",
     "SparseVector",
+    "Staircase",
     "TopK",
     "TruncatedLaplace",
     "UnaryEncoding",

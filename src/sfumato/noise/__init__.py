@@ -19,6 +19,7 @@ from sfumato.noise.grid import Grid, OnGrid, floor_to_grid
 from sfumato.noise.laplace import DiscreteLaplace, Geometric
 from sfumato.noise.law import Integers, Law, Size, shape_of
 from sfumato.noise.source import Source, SystemSource, system_source
+from sfumato.noise.staircase import Staircase
 from sfumato.noise.symmetric import Symmetric
 from sfumato.noise.truncated import TruncatedLaplace
 
@@ -32,6 +33,7 @@ __all__ = [
     "Law",
     "OnGrid",
     "Source",
+    "Staircase",
     "Symmetric",
     "SystemSource",
     "TruncatedLaplace",

@@ -61,7 +61,7 @@ def noisy(value: Value, *, grain: Fraction | None, draw: Callable[[int | None], 
         total = steps + np.clip(noise, -_NOISE_LIMIT, _NOISE_LIMIT)
         np.clip(total, -OUTPUT_LIMIT, OUTPUT_LIMIT, out=total)
         return total if grain is None else total * float(grain)
-    step = max(-INPUT_LIMIT, min(INPUT_LIMIT, scalar_step(value, grain)))
+    step = clamped_step(value, grain)
     total_step = max(-OUTPUT_LIMIT, min(OUTPUT_LIMIT, step + int(draw(None))))
     return total_step if grain is None else float(total_step * grain)
 
@@ -90,6 +90,11 @@ def law_on_lattice(noise: IntegerLaw, value: Value, *, grain: Fraction | None, b
             weights[step if grain is None else float(step * grain)] = pair
         reach += 1
     return Law(bits, weights, rest=2 * noise.tail_bounds(reach, bits)[1])
+
+
+def clamped_step(value: Any, grain: Fraction | None) -> int:
+    """`scalar_step`, inside the input limits: clamping moves no two numbers further apart."""
+    return max(-INPUT_LIMIT, min(INPUT_LIMIT, scalar_step(value, grain)))
 
 
 def scalar_step(value: int | float, grain: Fraction | None) -> int:

@@ -16,7 +16,7 @@ from sfumato.core.exact import Number, positive, probability, up
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms.base import Case
 from sfumato.mechanisms.law import Law
-from sfumato.mechanisms.number.lattice import scalar_step
+from sfumato.mechanisms.number.lattice import clamped_step
 from sfumato.mechanisms.parameter import Grain, Positive, Rational
 from sfumato.mechanisms.stream.interactive import Interactive, Play
 from sfumato.noise import DiscreteLaplace, Geometric, Source
@@ -225,7 +225,7 @@ class Comparing(Interactive[Reply]):
 
     @final
     def steps(self, value: Any) -> int:
-        return scalar_step(value, self.grain)
+        return clamped_step(value, self.grain)
 
     @final
     def repeat(self, value: Sequence[Any], count: int, source: Source) -> Sequence[tuple[Reply, ...]]:
