@@ -132,6 +132,36 @@ def test_the_promise_holds_on_five_hundred_tables(start: int, random_table: Call
     assert sum(done) >= 25
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["mondrian", "relaxed", "local", "global"])
+def test_the_promise_holds_on_large_tables(method: Any, adult: polars.DataFrame, adult_quasi: list[str]) -> None:
+    """Columns drawn apart, so that few people are alike; checked by Polars' group-by."""
+    draw = np.random.default_rng(1)
+    rows = 200_000
+    table = polars.DataFrame(
+        {name: adult[name][draw.integers(0, adult.height, rows)] for name in [*adult_quasi, "income", "occupation"]}
+    )
+    quasi = adult_quasi if method in ("mondrian", "relaxed") else ["age", "education", "race", "sex"]
+    frame, report = sf.anonymise(
+        table,
+        k=8,
+        quasi_identifiers=quasi,
+        sensitive=["income", "occupation"],
+        models=[DistinctDiversity(3, column="occupation"), TCloseness("0.3", distance="equal", column="income")],
+        method=method,
+        suppression="0.02" if method == "global" else 0,
+    )
+    column = polars.col("income")
+    share = (frame["income"] == ">50K").mean()
+    groups = frame.group_by(quasi).agg(
+        size=polars.len(), kinds=polars.col("occupation").n_unique(), rich=(column == ">50K").mean()
+    )
+    assert groups.height == report.utility.classes > 10
+    assert groups["size"].min() >= 8
+    assert groups["kinds"].min() >= 3
+    assert (groups["rich"] - share).abs().max() <= 0.3 + 1e-12
+
+
 @pytest.mark.parametrize("method", ["mondrian", "local"])
 def test_the_checker_notices_a_row_that_strays(method: Any, random_table: Callable[[int], polars.DataFrame]) -> None:
     """The checker itself is checked: change one cell of a good release, and it must say so."""

@@ -107,6 +107,11 @@ def test_duplicate_column_names() -> None:
         sf.anonymise(table, k=2, quasi_identifiers=["age"])
 
 
+def test_names_that_are_no_text() -> None:
+    with pytest.raises(BadInput, match="not a text"):
+        sf.anonymise(pandas.DataFrame({0: [1, 2], "age": [3, 4]}), k=2, quasi_identifiers=["age"])
+
+
 def test_mixed_types() -> None:
     table = pandas.DataFrame({"age": [1, MARK, None, 2.5]})
     with pytest.raises(BadInput, match="mixes types") as caught:

@@ -100,7 +100,8 @@ def read(series: nw.Series[Any], *, cuts: Sequence[float] | None = None, exact: 
 
 
 def _numbers(series: nw.Series[Any], *, cuts: Sequence[float] | None, exact: bool) -> Column:
-    whole = series.dtype.is_integer()
+    # What does not fit into 64 signed bits is coded as a float, whose neighbours share an atom.
+    whole = series.dtype in (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
     missing = series.is_null().to_numpy()
     plain = series.fill_null(0).cast(nw.Int64 if whole else nw.Float64).to_numpy()
     if not whole:
@@ -133,6 +134,8 @@ def _numbers(series: nw.Series[Any], *, cuts: Sequence[float] | None, exact: boo
 
 def _dates(series: nw.Series[Any], *, unit: Literal["D", "M"]) -> Column:
     missing = series.is_null().to_numpy()
+    if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone:
+        series = series.dt.replace_time_zone(None)
     days = series.cast(nw.Datetime("us")).to_numpy().astype("datetime64[D]")[~missing]
     numbers, ranks = _ranks(days.astype(f"datetime64[{unit}]").astype(np.int64))
     values = numbers.astype(f"datetime64[{unit}]")

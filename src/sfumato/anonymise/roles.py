@@ -33,6 +33,8 @@ def opened(frame: Any) -> nw.DataFrame[Any]:
         raise BadInput("a lazy table has no rows yet", hint="call collect() first")
     # An Arrow table's columns are its data, and its column_names their names; a pandas table's columns are names.
     names = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
+    if not all(isinstance(name, str) for name in names):
+        raise BadInput("a column's name is not a text", hint="rename columns to words")
     twice = sorted({str(name) for name in names if names.count(name) > 1})
     if twice:
         raise BadInput(f"two columns have the name {twice[0]}", hint="rename one of them")
