@@ -110,10 +110,31 @@ def test_a_forked_child_is_refused() -> None:
     assert not session.ask(0)
 
 
+@final
+class Failing(Source):
+    """The system's source until it breaks."""
+
+    broken = False
+
+    def fill(self, out: Any) -> None:
+        self.bits(0)
+        system_source().fill(out)
+
+    def bits(self, n: int) -> int:
+        if self.broken:
+            raise OSError("no more randomness")
+        return system_source().bits(n)
+
+
 def test_a_crash_closes_the_session() -> None:
-    session = AboveThreshold(1000, 1, 1).start(ScriptedSource([1 << 63]))
-    with pytest.raises(BadInput, match="script"):
+    source = Failing()
+    session = AboveThreshold(1000, 1, 1).start(source)
+    assert not session.ask(0)
+    source.broken = True
+    with pytest.raises(OSError, match="randomness"):
         session.ask(0)
+    source.broken = False
+    assert session.closed
     with pytest.raises(BadInput, match="closed"):
         session.ask(0)
 
@@ -225,6 +246,22 @@ def test_the_law_keeps_epsilon_and_comes_near(noise: Any) -> None:
             assert least(m, right, left, Fraction(claimed) + Fraction(1, 10**9)) <= 0
     if noise == "exponential":
         assert least(m, [8, 0], [9, -1], Fraction(claimed) * Fraction(99, 100)) > 0
+
+
+def test_two_sided_noise_reaches_epsilon_after_many_questions() -> None:
+    """P(60 below, then above) beside its neighbour, summed over the line: the price is not padded (MECHANISMS 5.1)."""
+    line, query, one = DiscreteLaplace(Fraction(2)), DiscreteLaplace(Fraction(2)), 2.0**200
+    claimed = AboveThreshold(0, 2, 1, noise="laplace").loss(1).epsilon()
+
+    def chance(before: int, last: int) -> float:
+        total = 0.0
+        for rho in range(-40, 160):
+            below = 1 - query.tail_bounds(rho - before, 200)[0] / one
+            total += line.pmf_bounds(rho, 200)[0] / one * below**60 * (query.tail_bounds(rho - last, 200)[0] / one)
+        return total
+
+    reached = np.log(chance(20, -40) / chance(21, -41))
+    assert 0.97 * claimed < max(reached, -reached) <= claimed * (1 + 1e-9)
 
 
 def test_the_monotone_price_is_wrong_for_others() -> None:
