@@ -48,7 +48,15 @@ class Stream:
     positives: int = 1
 
 
-Question = Scalar | Queries | Choice | Stream
+@final
+@dataclass(frozen=True, slots=True)
+class Running:
+    """After each of `length` numbers the sum so far; a unit moves one number. What counts is the error of any one sum."""
+
+    length: int
+
+
+Question = Scalar | Queries | Choice | Stream | Running
 
 
 @final
@@ -134,6 +142,8 @@ _REASONS = {
     "NoisyMax": "one-sided exponential noise is the race that permute-and-flip runs",
     "TopK": "one shot, whose rounds have a bounded range",
     "AboveThreshold": "what is below costs nothing, however many questions there are",
+    "RunningCount": "a unit is in few blocks of a tree, and each sum adds up few of them",
+    "FactoredCount": "its noise is correlated so that it cancels in sums",
     "SparseVector": "only what is above is paid for, however many questions there are",
 }
 
@@ -175,23 +185,26 @@ def _candidates(question: Question, promise: Promise, each: Fraction, about: Nei
         case Scalar():
             return _numbers(1, promise, each, about, sure)
         case Queries():
-            return _numbers(_whole(question.count, "queries"), promise, each, about, sure)
+            count = _whole(question.count, "queries")
+            return _numbers(count, promise, each, about, _root(sure, count))
         case Choice():
             return _choices(question, promise, each, about, sure)
         case Stream():
             return _streams(question, promise, each, about, sure)
+        case Running():
+            return _sums(_whole(question.length, "numbers"), promise, each, about, sure)
         case _:
             assert_never(question)
 
 
 def _numbers(count: int, promise: Promise, each: Fraction, about: Neighbours, sure: Fraction) -> Offers:
-    """The largest of `count` independent errors stays within t when each does, with the count-th root of the confidence."""
-    moved, root = Sensitivity.of_cells(count, each, about=about), _root(sure, count)
+    """Noise on each of `count` numbers, whose own error stays within what is said with confidence `sure`."""
+    moved = Sensitivity.of_cells(count, each, about=about)
     for kind in _known("Laplace", "TruncatedLaplace", "Staircase", "Gaussian", "BoundedNoise"):
         own: dict[str, Any] = {"sensitivity": moved, **_lattice(each)}
         if kind.__name__ == "BoundedNoise":
             own = {"sensitivity": Sensitivity.of(each, about=about), "queries": count, **_lattice(each, fine=_COARSE)}
-        yield kind.__name__, lambda kind=kind, own=own: _offer(kind.calibrate(**own, **promise), root)  # type: ignore[misc]
+        yield kind.__name__, lambda kind=kind, own=own: _offer(kind.calibrate(**own, **promise), sure)  # type: ignore[misc]
 
 
 def _choices(question: Choice, promise: Promise, each: Fraction, about: Neighbours, sure: Fraction) -> Offers:
@@ -218,6 +231,15 @@ def _streams(question: Stream, promise: Promise, each: Fraction, about: Neighbou
             return Option(found, found.within(sure, queries=length))  # type: ignore[call-arg]
 
         yield kind.__name__, play
+    yield from _numbers(length, promise, each, about, _root(sure, length))
+
+
+def _sums(length: int, promise: Promise, each: Fraction, about: Neighbours, sure: Fraction) -> Offers:
+    """A unit moves one number, hence up to all of the sums, by the same amount: noise on every sum is the other way."""
+    own: dict[str, Any] = {"horizon": length, "sensitivity": Sensitivity.of(each, about=about)}
+    for kind in _known("RunningCount", "FactoredCount"):
+        grain = _lattice(each) if kind.__name__ == "RunningCount" else {}
+        yield kind.__name__, lambda kind=kind, grain=grain: _offer(kind.calibrate(**own, **grain, **promise), sure)  # type: ignore[misc]
     yield from _numbers(length, promise, each, about, sure)
 
 
@@ -240,7 +262,7 @@ def _offer(mechanism: Mechanism[Any, Any], sure: Fraction) -> Option:
 
 
 def _root(sure: Fraction, count: int) -> Fraction:
-    """A confidence for each of `count` independent errors that gives at least `sure` for all of them."""
+    """The largest of `count` independent errors stays within t when each does, with the count-th root of the confidence."""
     if count == 1:
         return sure
     # 1 - miss with (1 - miss)^count >= sure; a little less miss than the float says.
@@ -264,6 +286,8 @@ def _words(question: Question) -> str:
             return f"{question.chosen} of {question.candidates} candidates"
         case Stream():
             return f"{question.length} numbers against a threshold, up to {question.positives} above"
+        case Running():
+            return f"the sum so far after each of {question.length} numbers"
         case _:
             assert_never(question)
 

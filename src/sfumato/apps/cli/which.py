@@ -16,7 +16,7 @@ COLUMNS = ("mechanism", "within", "never above", "parameters", "why not")
 
 
 @click.command()
-@click.argument("question", type=click.Choice(["scalar", "queries", "choice", "stream"]))
+@click.argument("question", type=click.Choice(["scalar", "queries", "choice", "stream", "running"]))
 @click.argument("count", type=click.IntRange(min=1), required=False)
 @click.option("--epsilon", required=True, help="such as 1 or 0.5")
 @click.option("--delta", default="0", show_default=True, help="such as 1e-6")
@@ -46,7 +46,7 @@ def command(
     positives: int,
     form: str,
 ) -> None:
-    """Which mechanism for a scalar, COUNT queries, a choice among COUNT candidates, or a stream of COUNT numbers."""
+    """Which mechanism for a scalar, COUNT queries, a choice among COUNT candidates, a stream of COUNT numbers, or its sums."""
     from sfumato.core.neighbours import Neighbours, Relation
     from sfumato.mechanisms.which import which
 
@@ -74,7 +74,7 @@ def command(
 
 
 def _asked(question: str, count: int | None, chosen: int, monotone: bool, positives: int) -> Question:
-    from sfumato.mechanisms.which import Choice, Queries, Scalar, Stream
+    from sfumato.mechanisms.which import Choice, Queries, Running, Scalar, Stream
 
     if question == "scalar":
         return Scalar()
@@ -87,5 +87,7 @@ def _asked(question: str, count: int | None, chosen: int, monotone: bool, positi
             return Queries(count)
         case "choice":
             return Choice(count, chosen, monotone)
+        case "running":
+            return Running(count)
         case _:
             return Stream(count, positives)
