@@ -39,6 +39,7 @@ def test_the_estimator_is_unbiased_and_knows_its_error(categories: int) -> None:
     assert found.values.sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_variance_is_within_three_percent_of_simulation() -> None:
     """100 000 surveys of 300 people: the sample variance has a relative standard deviation of 0.45 %, 3 % is 6.7 of them."""
     m, pi, people, surveys = RandomizedResponse.calibrate(epsilon=1), 0.3, 300, 100_000
