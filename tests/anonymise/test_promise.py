@@ -126,10 +126,13 @@ def test_the_promise_holds(start: int, random_table: Callable[[int], polars.Data
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(100, 600, 50))
-def test_the_promise_holds_on_five_hundred_tables(start: int, random_table: Callable[[int], polars.DataFrame]) -> None:
+@pytest.mark.parametrize("start", range(100, 700, 50))
+def test_the_promise_holds_on_five_hundred_tables(
+    start: int, random_table: Callable[[int], polars.DataFrame], record_property: Callable[[str, object], None]
+) -> None:
     done = [check(number, random_table(number)) for number in range(start, start + 50)]
-    assert sum(done) >= 25
+    record_property("released", sum(done))
+    assert sum(done) >= 30
 
 
 @pytest.mark.slow
