@@ -183,7 +183,7 @@ def single_draws(count: int) -> None:
         ("gaussian", lambda _: discrete_gaussian(10)),
     ]
     for name, draw in never:
-        report(f"{name:14} never seen  ", draw, range(0, 2000), 200e-6)
+        report(f"{name:14} never seen  ", draw, range(2000), 200e-6)
     for name, draw in again:
         for _ in range(100):
             draw(0)
@@ -219,7 +219,8 @@ def correlations(count: int) -> None:
     print(f"\nrank correlation of |noise| with time, {count:,} draws (standard error {count**-0.5:.4f} if unrelated)")
     source = system_source()
     laplace, gaussian = DiscreteLaplace(Fraction(10)), DiscreteGaussian(Fraction(100))
-    narrow, wide = DiscreteLaplace(Fraction(1)), DiscreteLaplace(Fraction(10**6))
+    narrow, narrower = DiscreteLaplace(Fraction(1)), DiscreteLaplace(Fraction(1, 2))
+    wide = DiscreteLaplace(Fraction(10**6))
     cases: list[tuple[str, Callable[[int], int]]] = [
         ("laplace 10, cached block", lambda _: discrete_laplace(10)),
         ("gaussian 10, cached block", lambda _: discrete_gaussian(10)),
@@ -227,6 +228,7 @@ def correlations(count: int) -> None:
         ("gaussian 10, no table", lambda _: gaussian.draw(source)),
         ("laplace 10^6, no table", lambda _: wide.draw(source)),
         ("laplace 1, no table", lambda _: narrow.draw(source)),
+        ("laplace 1/2, no table", lambda _: narrower.draw(source)),
     ]
     for name, draw in cases:
         times, values = timed(draw, range(count))

@@ -19,6 +19,7 @@ from sfumato.core.errors import BadInput
 from sfumato.noise import DiscreteGaussian, DiscreteLaplace, Geometric, SystemSource, tables
 from sfumato.noise.bernoulli import bernoulli_exp_of_ratio
 from sfumato.noise.gaussian import _half_erfc, normaliser
+from sfumato.noise.laplace import first_digits
 from sfumato.noise.law import LARGEST, Law
 from sfumato.noise.tables import Table
 from sfumato.testing import ScriptedSource
@@ -331,18 +332,18 @@ def test_draws_of_one_array_are_independent() -> None:
 @pytest.mark.parametrize("scale", ["1/2", "1", "10", "1000", "1000000", "1/3"])
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_a_geometric_draw_reveals_digits_until_they_decide(scale: str, k: int) -> None:
-    """U just above or below exp(-k/scale) on its 64th digit, then on its 128th, then on its 256th."""
+    """U just above or below exp(-k/scale) on the first digits asked for, then on twice, then on four times as many."""
     s = Fraction(scale)
     level = (-k / arb(s)).exp()
     law = Geometric(s)
-    extra = max(0, s.numerator.bit_length() - s.denominator.bit_length())
+    asked = first_digits(s.numerator, s.denominator)
     for doublings in (0, 1, 2):
-        bits = (64 + extra) << doublings
+        bits = asked << doublings
         whole = (level * flint.arb(2) ** bits).floor().unique_fmpz()
         assert whole is not None
         for step, expected in ((-1 << 8, k), (1 << 8, k - 1)):
             seen = int(whole) + step
-            words = pieces(seen, [64 + extra] + [(64 + extra) << i for i in range(doublings)])
+            words = pieces(seen, [asked] + [asked << i for i in range(doublings)])
             source = ScriptedSource(words)
             assert law.draw(source) == expected
             assert source.left == 0
@@ -360,21 +361,28 @@ def pieces(number: int, sizes: list[int]) -> list[int]:
 
 
 def test_a_geometric_draw_of_many_zeros_goes_on() -> None:
-    """64, then 128 zeros: the value is far in the tail, not cut off at 64 digits."""
+    """88, then 176 zeros: the value is far in the tail, not cut off where the first digits end."""
     law = Geometric(Fraction(1))
-    shallow = law.draw(ScriptedSource([0, 1 << 63, *[7] * 30]))
-    assert shallow == math.floor(65 * math.log(2))
-    deep = law.draw(ScriptedSource([0, 0, 0, 1 << 63, *[7] * 30]))
-    assert deep == math.floor(193 * math.log(2))
+    assert first_digits(1, 1) == 88
+    one = 1 << 63  # the next digit is a one; a little more follows, so that U is not the power of two itself
+    shallow = law.draw(ScriptedSource([0, 0, one | 1 << 40, *[7] * 30]))
+    assert shallow == math.floor(89 * math.log(2))
+    deep = law.draw(ScriptedSource([0, 0, 0, 0, one | 1 << 40, *[7] * 30]))
+    assert deep == math.floor(177 * math.log(2))
 
 
 def test_a_negative_zero_is_drawn_again() -> None:
     law = DiscreteLaplace(Fraction(1))
-    zero, three = (1 << 64) - (1 << 40), int(math.exp(-3.5) * 2**64)
-    negative, positive_ = 1 << 63, 0
-    assert law.draw(ScriptedSource([zero, positive_])) == 0
-    assert law.draw(ScriptedSource([zero, negative, three, negative])) == -3
-    assert law.draw(ScriptedSource([three, positive_])) == 3
+    zero, three = [(1 << 64) - (1 << 40), 0], [int(math.exp(-3.5) * 2**64), 0]
+    negative, positive_ = [1 << 63], [0]
+    for script, expected in (
+        ([*zero, *positive_], 0),
+        ([*zero, *negative, *three, *negative], -3),
+        ([*three, *positive_], 3),
+    ):
+        source = ScriptedSource(script)
+        assert law.draw(source) == expected
+        assert source.left == 0
 
 
 @pytest.mark.parametrize("x", ["0", "1/1000", "1/2", "1", "3", "20"])
