@@ -175,7 +175,14 @@ def test_twenty_thousand_clients_are_quick(name: str, limit: float) -> None:
 
 
 @KINDS
-@pytest.mark.parametrize("answer", [-1, 6, True, 0.5, "a", None, np.array([0, 6]), np.array([0.5])])
+def test_a_list_is_as_many_people_as_it_is_long(name: str) -> None:
+    m = OF_EPSILON[name](1)
+    assert len(m.sample([0, 1, 2], system_source())) == 3
+    assert len(m.sample(np.array([0, 1, 2]), system_source())) == 3
+
+
+@KINDS
+@pytest.mark.parametrize("answer", [-1, 6, True, 0.5, "a", None, [0, [1]], np.array([0, 6]), np.array([0.5])])
 def test_unknown_answers_are_refused(name: str, answer: Any) -> None:
     with pytest.raises(BadInput, match="not one of the categories"):
         OF_EPSILON[name](1).release(answer, sensitivity=1)

@@ -69,6 +69,14 @@ def test_reports_are_unbiased_with_the_stated_variance(name: str, t: float) -> N
 
 
 @KINDS
+def test_a_list_is_as_many_people_as_it_is_long(name: str) -> None:
+    m = OF_EPSILON[name](1)
+    assert m.sample([0.0, 0.5, 1.0], system_source()).shape == (3,)
+    assert m.sample(np.zeros((2, 2)), system_source()).shape == (2, 2)
+    assert isinstance(m.sample(0.5, system_source()), float)
+
+
+@KINDS
 def test_numbers_beyond_the_range_are_clamped(name: str) -> None:
     m = {"duchi": Duchi("1/4", 8), "piecewise": Piecewise(3, 5, 12), "hybrid": Hybrid.examples()[1]}[name]
     assert m.law(7.5) == m.law(1.0)
@@ -148,7 +156,7 @@ def test_bins_beyond_the_edges_are_the_outermost() -> None:
 
 
 @KINDS
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), np.array([0.1, np.nan]), "a", None, True])
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), np.array([0.1, np.nan]), [0.0, [1.0]], "a", None, True])
 def test_numbers_that_are_not_finite_are_refused(name: str, number: Any) -> None:
     with pytest.raises(BadInput):
         OF_EPSILON[name](1).release(number, sensitivity=1)

@@ -61,7 +61,7 @@ class Duchi(Mechanism[Numbers, Any]):
         below = self.steps * d + 2 * n * (2 * at - self.steps)
         plus = uniform_below(self._whole, at.size, source=source) < below
         answers = np.where(plus, self.answer, -self.answer)
-        return answers.reshape(value.shape) if isinstance(value, np.ndarray) else float(answers[0])
+        return answers.reshape(np.shape(value)) if np.ndim(value) else float(answers[0])
 
     def repeat(self, value: Numbers, count: int, source: Source) -> Sequence[Any]:
         return self.sample(np.full(count, value, dtype=np.float64), source)  # type: ignore[no-any-return]
@@ -71,7 +71,7 @@ class Duchi(Mechanism[Numbers, Any]):
         return math.nextafter(self.answer + 1, math.inf)
 
     def law(self, value: Numbers) -> Law | None:
-        if isinstance(value, np.ndarray):
+        if np.ndim(value):
             return None
         t = Fraction(2 * int(steps_of(value, self.steps)[0]), self.steps) - 1
         scaled = {sign * self.answer: (Fraction(1, 2) + sign * self.tilt * t) * 2**BITS for sign in (1, -1)}

@@ -66,7 +66,7 @@ class ForcedResponse(Mechanism[Answers, Any]):
         truths = categories_of(value, len(self.weights))
         kept = coins(self.keep, truths.size, source=source)
         answers = np.where(kept, truths, categorical_weights(self.weights, size=truths.size, source=source))
-        return answers.reshape(value.shape) if isinstance(value, np.ndarray) else int(answers[0])
+        return answers.reshape(np.shape(value)) if np.ndim(value) else int(answers[0])
 
     def repeat(self, value: Answers, count: int, source: Source) -> Sequence[Any]:
         return self.sample(np.full(count, value, dtype=np.int64), source)  # type: ignore[no-any-return]
@@ -76,7 +76,7 @@ class ForcedResponse(Mechanism[Answers, Any]):
         return float(len(self.weights) - 1)
 
     def law(self, value: Answers) -> Law | None:
-        if isinstance(value, np.ndarray):
+        if np.ndim(value):
             return None
         chances = [(1 - self.keep) * g + (self.keep if i == value else 0) for i, g in enumerate(self.public)]
         return Law(BITS, {i: (math.floor(p * 2**BITS), math.ceil(p * 2**BITS)) for i, p in enumerate(chances)})

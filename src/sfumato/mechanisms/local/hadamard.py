@@ -62,7 +62,7 @@ class HadamardResponse(Mechanism[Answers, Any]):
         rows = uniform_below(self.rows, truths.size, source=source)
         flips = coins(1 - self.truth, truths.size, source=source)
         reports = np.stack([rows, _minus(rows & truths) ^ flips], axis=1)
-        return reports if isinstance(value, np.ndarray) else tuple(reports[0].tolist())
+        return reports if np.ndim(value) else tuple(reports[0].tolist())
 
     def repeat(self, value: Answers, count: int, source: Source) -> Sequence[Any]:
         return [tuple(row) for row in self.sample(np.full(count, value, dtype=np.int64), source).tolist()]
@@ -72,11 +72,11 @@ class HadamardResponse(Mechanism[Answers, Any]):
         return 1.0
 
     def law(self, value: Answers) -> Law | None:
-        if isinstance(value, np.ndarray) or self.rows > _WRITTEN:
+        if np.ndim(value) or self.rows > _WRITTEN:
             return None
         weights: dict[Hashable, tuple[int, int]] = {}
         for row in range(self.rows):
-            true = (row & value).bit_count() & 1
+            true = (row & int(value)).bit_count() & 1
             for bit in (0, 1):
                 chance = (self.truth if bit == true else 1 - self.truth) / self.rows * 2**BITS
                 weights[row, bit] = (math.floor(chance), math.ceil(chance))

@@ -79,7 +79,7 @@ class LocalHashing(Mechanism[Answers, Any]):
         truths = categories_of(value, self.categories)
         a, b = uniform_below(self.prime, (2, truths.size), source=source)
         reports = np.stack([a, b, self._response.sample(self._bucket(a * truths + b), source)], axis=1)
-        return reports if isinstance(value, np.ndarray) else tuple(reports[0].tolist())
+        return reports if np.ndim(value) else tuple(reports[0].tolist())
 
     def repeat(self, value: Answers, count: int, source: Source) -> Sequence[Any]:
         return [tuple(row) for row in self.sample(np.full(count, value, dtype=np.int64), source).tolist()]
@@ -89,7 +89,7 @@ class LocalHashing(Mechanism[Answers, Any]):
         return float(self.buckets - 1)
 
     def law(self, value: Answers) -> Law | None:
-        if isinstance(value, np.ndarray) or self.prime**2 * self.buckets > _WRITTEN:
+        if np.ndim(value) or self.prime**2 * self.buckets > _WRITTEN:
             return None
         weights: dict[Hashable, tuple[int, int]] = {}
         for a in range(self.prime):

@@ -60,7 +60,7 @@ class Hybrid(Mechanism[Numbers, Any]):
         numbers = numbers_of(value)
         first = coins(self.share, numbers.size, source=source) if self.share < 1 else np.full(numbers.size, True)
         answers = np.where(first, self.piecewise.sample(numbers, source), self.duchi.sample(numbers, source))
-        return answers.reshape(value.shape) if isinstance(value, np.ndarray) else float(answers[0])
+        return answers.reshape(np.shape(value)) if np.ndim(value) else float(answers[0])
 
     def repeat(self, value: Numbers, count: int, source: Source) -> Sequence[Any]:
         return self.sample(np.full(count, value, dtype=np.float64), source)  # type: ignore[no-any-return]

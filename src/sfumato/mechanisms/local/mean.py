@@ -29,7 +29,10 @@ class Mean:
 
 def numbers_of(value: Numbers) -> NDArray[np.float64]:
     """One number per person as floats, in one dimension; what is not finite is refused."""
-    numbers = np.asarray(value).reshape(-1)
+    try:
+        numbers = np.asarray(value).reshape(-1)
+    except ValueError:  # rows of different lengths
+        numbers = np.array([None])
     if numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
         raise BadInput("a number is not finite", hint="give ints or floats; decide first what a missing one counts as")
     return numbers.astype(np.float64)

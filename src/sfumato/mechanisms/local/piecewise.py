@@ -67,7 +67,7 @@ class Piecewise(Mechanism[Numbers, Any]):
         outside = uniform_below(self.steps, at.size, source=source)
         outside += self.window * (outside >= at)
         answers = self._reals(np.where(near, inside, outside))
-        return answers.reshape(value.shape) if isinstance(value, np.ndarray) else float(answers[0])
+        return answers.reshape(np.shape(value)) if np.ndim(value) else float(answers[0])
 
     def repeat(self, value: Numbers, count: int, source: Source) -> Sequence[Any]:
         return self.sample(np.full(count, value, dtype=np.float64), source)  # type: ignore[no-any-return]
@@ -78,7 +78,7 @@ class Piecewise(Mechanism[Numbers, Any]):
 
     def law(self, value: Numbers) -> Law | None:
         places = self.steps + self.window
-        if isinstance(value, np.ndarray) or places > _WRITTEN:
+        if np.ndim(value) or places > _WRITTEN:
             return None
         at = int(steps_of(value, self.steps)[0])
         one = 2**BITS / (self.window * self.ratio + self.steps)

@@ -66,7 +66,10 @@ def variance(proportion: NDArray[np.float64], people: int, *, own: Fraction, oth
 
 def categories_of(value: Answers, categories: int) -> NDArray[np.int64]:
     """The answers as whole numbers from 0 to categories - 1, in one dimension."""
-    answers = np.asarray(value).reshape(-1)
+    try:
+        answers = np.asarray(value).reshape(-1)
+    except ValueError:  # rows of different lengths
+        answers = np.array([None])
     if answers.dtype.kind not in "iu" or (answers.size and not (answers.min() >= 0 and answers.max() < categories)):
         raise BadInput("an answer is not one of the categories", hint=f"answers run from 0 to {categories - 1}")
     return answers.astype(np.int64)

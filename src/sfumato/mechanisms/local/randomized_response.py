@@ -55,7 +55,7 @@ class RandomizedResponse(Mechanism[Answers, Any]):
     def sample(self, value: Answers, source: Source) -> Any:
         truths = categories_of(value, self.categories)
         answers = (truths + self._shifts(truths.size, source)) % self.categories
-        return answers.reshape(value.shape) if isinstance(value, np.ndarray) else int(answers[0])
+        return answers.reshape(np.shape(value)) if np.ndim(value) else int(answers[0])
 
     def repeat(self, value: Answers, count: int, source: Source) -> Sequence[Any]:
         return self.sample(np.full(count, value, dtype=np.int64), source)  # type: ignore[no-any-return]
@@ -65,7 +65,7 @@ class RandomizedResponse(Mechanism[Answers, Any]):
         return float(self.categories - 1)
 
     def law(self, value: Answers) -> Law | None:
-        if isinstance(value, np.ndarray):
+        if np.ndim(value):
             return None
         chances = {y: self.truth if y == value else self.other for y in range(self.categories)}
         scaled = {y: p * 2**BITS for y, p in chances.items()}

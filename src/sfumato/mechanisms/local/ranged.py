@@ -67,7 +67,7 @@ class RangedResponse(Mechanism[Numbers, Any]):
     def sample(self, value: Numbers, source: Source) -> Any:
         bins = self._bins(value)
         answers = self._response.sample(bins, source)
-        return answers.reshape(value.shape) if isinstance(value, np.ndarray) else int(answers[0])
+        return answers.reshape(np.shape(value)) if np.ndim(value) else int(answers[0])
 
     def repeat(self, value: Numbers, count: int, source: Source) -> Sequence[Any]:
         return self.sample(np.full(count, value, dtype=np.float64), source)  # type: ignore[no-any-return]
@@ -77,7 +77,7 @@ class RangedResponse(Mechanism[Numbers, Any]):
         return math.nextafter(self.edges[-1] - self.edges[0], math.inf)
 
     def law(self, value: Numbers) -> Law | None:
-        return None if isinstance(value, np.ndarray) else self._response.law(int(self._bins(value)[0]))
+        return None if np.ndim(value) else self._response.law(int(self._bins(value)[0]))
 
     def proportions(self, reports: NDArray[np.int64]) -> Proportions:
         """What share of people lie in each bin."""

@@ -62,7 +62,7 @@ class UnaryEncoding(Mechanism[Answers, Any]):
         truths = categories_of(value, self.categories)
         bits = coins(self.invented, (truths.size, self.categories), source=source).view(np.uint8)
         bits[np.arange(truths.size), truths] = coins(self.kept, truths.size, source=source)
-        return bits if isinstance(value, np.ndarray) else tuple(bits[0].tolist())
+        return bits if np.ndim(value) else tuple(bits[0].tolist())
 
     def repeat(self, value: Answers, count: int, source: Source) -> Sequence[Any]:
         return [tuple(row) for row in self.sample(np.full(count, value, dtype=np.int64), source).tolist()]
@@ -72,7 +72,7 @@ class UnaryEncoding(Mechanism[Answers, Any]):
         return 1.0
 
     def law(self, value: Answers) -> Law | None:
-        if isinstance(value, np.ndarray) or self.categories > _WRITTEN:
+        if np.ndim(value) or self.categories > _WRITTEN:
             return None
         chances = [self.kept if i == value else self.invented for i in range(self.categories)]
         weights: dict[Hashable, tuple[int, int]] = {}
