@@ -128,3 +128,10 @@ def test_what_leaves_is_counts(random_table: Callable[[int], polars.DataFrame]) 
     said = str(released.report) + repr(released.report) + str(released.report.to_dict())
     assert "markedword" not in said
     assert "771177" not in said
+
+
+def test_a_missing_value_that_matches_any_is_missing_to_the_attacker_too() -> None:
+    table = polars.DataFrame({"age": [20, 21, None, 22, 60, 61, 62, None], "sex": ["F"] * 4 + ["M"] * 4})
+    report = sf.anonymise(table, k=4, quasi_identifiers=["age", "sex"], null="wildcard").report
+    assert report.linkage.absent == 0
+    assert report.linkage.fewest_matches == 4

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymise.outcome import Outcome
 
-MOST_WORK = 20_000_000
+MOST_WORK = 100_000_000
 """Targets times groups that a linkage attack compares; of a larger table every so-many-th different person is attacked.
 """
 CHUNK = 4_000_000

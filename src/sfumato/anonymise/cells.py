@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -32,11 +32,13 @@ class Cells:
     high: NDArray[np.int32] | None = None
     starts: NDArray[np.int64] | None = None
     members: NDArray[np.int32] | None = None
+    wildcard: bool = False
+    """A missing value is not known to anybody: it fits every cell."""
 
     def cover(self, code: int) -> NDArray[np.bool_]:
         """Which distinct cells are true of somebody with this value."""
         if self.column.missing and code == self.column.atoms:
-            return self.null
+            return np.ones_like(self.null) if self.wildcard else self.null
         if self.low is not None and self.high is not None:
             return (self.low <= code) & (code <= self.high)
         assert self.starts is not None
@@ -59,6 +61,19 @@ def narrowest(
     """
     gone = codes == column.atoms if column.missing else np.zeros(len(codes), np.bool_)
     null = np.zeros(len(starts), np.bool_) if wildcard or not column.missing else np.logical_or.reduceat(gone, starts)
+    return replace(_narrowest(column, codes, starts, gone, null, tree, wildcard=wildcard), wildcard=wildcard)
+
+
+def _narrowest(
+    column: Column,
+    codes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    gone: NDArray[np.bool_],
+    null: NDArray[np.bool_],
+    tree: Tree | None,
+    *,
+    wildcard: bool,
+) -> Cells:
     if tree is None and not column.ordered:
         return _sets(column, codes, starts, null, domain=column.atoms + (column.missing and not wildcard))
     counted = np.zeros_like(gone) if tree is not None and not wildcard else gone

@@ -41,15 +41,11 @@ class Lattice:
                 hint='give some of them fewer levels, or use method="mondrian"',
             )
         self.nodes = np.indices([depth + 1 for depth in self.depths]).reshape(len(self.depths), -1).T
-        self.loss = [
-            np.stack([tree.loss(level)[people.codes[place]] for level in range(tree.depth + 1)])
-            for place, tree in enumerate(self.trees)
-        ]
-        """For each column, the loss of each row at each level."""
-        share = people.weight / max(1, people.count)
         bound = np.zeros(len(self.nodes))
-        for place, loss in enumerate(self.loss):
-            bound += (loss @ share)[self.nodes[:, place]]
+        for place, tree in enumerate(self.trees):
+            share = people.overall(place) / max(1, people.count)
+            loss = np.asarray([tree.loss(level) @ share for level in range(tree.depth + 1)])
+            bound += loss[self.nodes[:, place]]
         self.bound = bound / len(self.depths)
 
     def by_bound(self) -> Iterator[tuple[int, Ints]]:
@@ -71,8 +67,8 @@ class Lattice:
     def row_loss(self, node: Ints) -> NDArray[np.float64]:
         """Mean loss of each row over the columns, at these levels."""
         total = np.zeros(len(self.people.weight))
-        for loss, level in zip(self.loss, node, strict=True):
-            total += loss[level]
+        for tree, level, codes in zip(self.trees, node, self.people.codes, strict=False):
+            total += tree.loss(int(level))[codes]
         return total / len(self.depths)
 
 

@@ -126,7 +126,11 @@ def anonymise(
         models=promise,
         method=method,
         null=null if any(column.missing for column in people.quasi_identifiers) else "none",
-        edges="mean" if points is not None else "hierarchy" if len(people.trees) and method != "mondrian" else edges,
+        edges="mean"
+        if points is not None
+        else "hierarchy"
+        if all(name in people.trees for name in roles.quasi_identifiers)
+        else edges,
         hidden=tuple(name for name in table.columns if name not in roles.named),
         identifiers=roles.identifiers,
         lang=lang,

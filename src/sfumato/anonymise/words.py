@@ -64,7 +64,9 @@ WORDS: dict[Lang, dict[str, str]] = {
             "last step of an interval can be read from it"
         ),
         "edges.data": "edges of intervals are values of people: the least and the greatest of each group can be read",
-        "edges.hierarchy": "names come from hierarchies that the owner gave or that a rule made",
+        "edges.hierarchy": (
+            "names come from hierarchies that the owner gave, or from steps of the order of magnitude of the column"
+        ),
         "edges.mean": "numbers are exact means of groups: they are made from the data",
         "hidden": "columns that were not named are left out: {columns}",
         "replaced": "identifiers are replaced by *: {columns}",
@@ -79,8 +81,7 @@ WORDS: dict[Lang, dict[str, str]] = {
         ),
         "figure.sensitive": (
             "In this release {certain} of {people} people have their {column} told with certainty, "
-            "and the odds of a value rise {odds} for whoever knows a person's "
-            "quasi-identifiers."
+            "and the odds of a value rise {odds} for whoever knows a person's quasi-identifiers."
         ),
         "figure.alone": (
             "In this release whoever knows a person's quasi-identifiers names the right record with "
@@ -162,7 +163,10 @@ WORDS: dict[Lang, dict[str, str]] = {
             "les bornes des intervalles sont des valeurs de personnes\u202f: la plus petite et la plus "
             "grande de chaque groupe se lisent"
         ),
-        "edges.hierarchy": "les noms viennent de hiérarchies données par le propriétaire ou faites par une règle",
+        "edges.hierarchy": (
+            "les noms viennent de hiérarchies données par le propriétaire, ou de pas de l'ordre de "
+            "grandeur de la colonne"
+        ),
         "edges.mean": "les nombres sont les moyennes exactes des groupes\u202f: ils sont faits à partir des données",
         "hidden": "les colonnes qui ne sont pas nommées sont omises\u202f: {columns}",
         "replaced": "les identifiants sont remplacés par *\u202f: {columns}",
@@ -179,8 +183,7 @@ WORDS: dict[Lang, dict[str, str]] = {
         ),
         "figure.sensitive": (
             "Ici {certain} personnes sur {people} ont leur {column} révélé à coup sûr, et la cote "
-            "d'une valeur monte {odds} pour qui connaît les quasi-identifiants de "
-            "quelqu'un."
+            "d'une valeur monte {odds} pour qui connaît les quasi-identifiants de quelqu'un."
         ),
         "figure.alone": (
             "Ici, qui connaît les quasi-identifiants de quelqu'un désigne le bon enregistrement avec "
