@@ -96,12 +96,10 @@ class DuckDB:
         return {str(name): str(kind) for name, kind, *_ in described}
 
     def execute(self, sql: str) -> Any:
-        import duckdb
-
         with self._lock:
             try:
                 return self._connection.sql(sql).to_arrow_table()
-            except (duckdb.Error, RuntimeError, MemoryError):
+            except Exception:  # whatever it says could hold data
                 raise failure() from None
 
     def close(self) -> None:
@@ -109,12 +107,10 @@ class DuckDB:
             self._connection.close()
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]]:
-        import duckdb
-
         with self._lock:
             try:
                 return self._connection.execute(sql).fetchall()
-            except (duckdb.Error, RuntimeError):
+            except Exception:
                 raise failure() from None
 
     def _open(self, raw: str, name: str, source: Source) -> None:
@@ -127,7 +123,9 @@ class DuckDB:
         if source.counts is not None:
             wanted[source.counts] = f"CAST({_quoted(source.counts)} AS BIGINT)"
         for column, kind in source.columns.items():
-            if column not in wanted:
+            if column == source.unit:
+                _check_unit(column, _kind(found, column), kind)
+            elif column not in wanted:
                 wanted[column] = _read(column, _kind(found, column), kind, source.missing)
         chosen = ", ".join(f"{expression} AS {_quoted(column)}" for column, expression in wanted.items())
         self._rows(f"CREATE TEMP VIEW {_quoted(name)} AS SELECT {chosen or '1 AS one'} FROM {origin}")
@@ -177,7 +175,20 @@ def _apart(column: str, kind: str, missing: tuple[str, ...]) -> str:
     """The unit's column, two values equal only if they are the same value."""
     if kind == "VARCHAR":
         return _without(column, missing)
+    if kind in WHOLE:
+        return f"CAST({_quoted(column)} AS BIGINT)"
     return _quoted(column) if kind in APART else f"CAST({_quoted(column)} AS VARCHAR)"
+
+
+def _check_unit(column: str, kind: str, wanted: Type) -> None:
+    """A unit that is a column too must be what it is declared to be already: reading it otherwise could merge units."""
+    fits = kind in WHOLE if wanted == "integer" else kind == "VARCHAR" and wanted in {"category", "text"}
+    if not fits:
+        raise BadInput(
+            f"{column} names the unit and cannot be read as {wanted}",
+            hint="declare it as text (or as an integer where the source has integers)",
+            code="SF019",
+        )
 
 
 def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str:

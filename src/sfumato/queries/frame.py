@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, final
 
 from sfumato.core import BadInput, NotSupported
+from sfumato.queries.bounded import bound
 from sfumato.queries.expression import Expression, Field, Literal, Measure, MeasureKind
 from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Rows, Select, Sort
 from sfumato.queries.rewrites import in_order
@@ -98,6 +99,8 @@ class Frame:
     def group_by(self, *keys: str, **named: str) -> Grouped:
         """One group per combination of public keys: columns by name, expressions by `name="expression"`."""
         found = {**{key: self._read(key) for key in keys}, **{name: self._read(text) for name, text in named.items()}}
+        if any(typed.type.kind == "unit" for typed in found.values()):
+            raise _hidden()
         return Grouped(self, tuple((name, typed.expression) for name, typed in found.items()))
 
     def agg(self, **measures: Aggregation) -> Question:
@@ -132,10 +135,13 @@ class Frame:
         """An aggregation over these rows, spelled as SQL would spell it."""
         if aggregation.of is None:
             return Measure(aggregation.kind)
-        of = self._read(aggregation.of).expression
+        read = self._read(aggregation.of)
+        of = read.expression
         unit = self.table.unit is not None and of == Field(self.table.unit)
         if aggregation.kind == "present" and (unit or (isinstance(of, Literal) and of.value is not None)):
             return Measure("rows")
+        if read.type.kind == "unit":
+            raise _hidden()
         return Measure(aggregation.kind, of)
 
     def _read(self, text: str, parameters: tuple[object, ...] = ()) -> Any:
@@ -169,6 +175,7 @@ class Grouped:
             raise BadInput("nothing is measured", hint="write agg(n=count(), hours=mean('hours'))")
         found = tuple((name, self.frame.measure(each)) for name, each in measures.items())
         rows = Aggregate(self.frame.rows, tuple(key for _, key in self.keys), tuple(each for _, each in found))
+        bound(rows, self.frame.schema)  # what has no private answer is refused here, where it was written
         return Question(
             _ordered(Select(rows, (*self.keys, *found)), self.frame.schema), self.frame.schema, self.frame.asker
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
 
 from sfumato.core import EngineFailed, NotSupported
 from sfumato.engines.base import Engine, Source
@@ -41,7 +41,8 @@ def check_engine(factory: Factory, questions: int = 200, *, word: str = "sfumato
         while answered < wanted:
             text = question(draw)
             try:
-                bounded = bound(parse(text, policy), policy)
+                counted: Literal["left", "ingest"] = "ingest" if policy.tables[0].unit and draw.chance(25) else "left"
+                bounded = bound(parse(text, policy), policy, counted=counted)
             except NotSupported:
                 refused += 1
                 assert refused < 20 * (questions + 20), "nearly every generated question is refused"

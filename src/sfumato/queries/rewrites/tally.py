@@ -59,7 +59,7 @@ def integers(plan: Plan, schema: Schema) -> Plan:
                 Filter(child, tuple(c for key in listed for c in _membership(key, scope_of(child)))), schema
             )
             assert isinstance(rows, Filter | Read)
-            return Tally(rows, listed, statistics(measures, rows, size or SIZE))
+            return Tally(rows, listed, statistics(measures, rows, max((size or SIZE) * ROOM, schema.unit.max_rows)))
         case _:
             raise Bug("only an aggregated question can be tallied")
 
@@ -148,8 +148,11 @@ def _complete(key: Expression, known: tuple[Value, ...], scope: Scope) -> bool:
     return every is not None and (every == known or set(every) <= set(known))
 
 
-def statistics(measures: tuple[Measure, ...], rows: Filter | Read, size: int) -> tuple[Statistic, ...]:
-    """The fewest cells that answer every measure. One column's mean gives its count and sum; its variance, all three."""
+def statistics(measures: tuple[Measure, ...], rows: Filter | Read, most: int) -> tuple[Statistic, ...]:
+    """The fewest cells that answer every measure. One column's mean gives its count and sum; its variance, all three.
+
+    `most` rows of full weight have to fit in a 64-bit cell; what one unit has at its bound is no more.
+    """
     scope = scope_of(rows)
     columns = {column.name: column for column in _read_of(rows).columns}
     whole = 1 if _read_of(rows).unit is None else WHOLE
@@ -160,7 +163,7 @@ def statistics(measures: tuple[Measure, ...], rows: Filter | Read, size: int) ->
             _check_nulls(measure.of, scope, columns)
             wanted.setdefault(measure.of, set()).add(measure.kind)
     for of, kinds in wanted.items():
-        found.update(dict.fromkeys(_of_column(of, kinds, scope, whole, size)))
+        found.update(dict.fromkeys(_of_column(of, kinds, scope, 2**63 // (whole * most))))
     if any(measure.kind == "units" for measure in measures):
         found[Units()] = None
     if any(measure.kind == "rows" for measure in measures) and counting(Measure("rows"), tuple(found), scope) is None:
@@ -173,7 +176,7 @@ def _check_nulls(of: Expression, scope: Scope, columns: dict[str, Column]) -> No
         raise _nulls()
 
 
-def _of_column(of: Expression, kinds: set[str], scope: Scope, whole: int, size: int) -> tuple[Statistic, ...]:
+def _of_column(of: Expression, kinds: set[str], scope: Scope, room: int) -> tuple[Statistic, ...]:
     kind = infer(of, scope)
     if kinds == {"present"}:
         return (Rowwise("present", of),) if kind.nullable else (Rowwise("count"),)
@@ -184,7 +187,6 @@ def _of_column(of: Expression, kinds: set[str], scope: Scope, whole: int, size: 
             code="SF002",
         )
     assert kind.grain is not None
-    room = 2**63 // (whole * size * ROOM)
     if room < 2:
         raise NotSupported("the table is too large for exact sums", hint="declare a smaller size", code="SF002")
     if kinds <= {"sum", "present"}:
@@ -192,7 +194,7 @@ def _of_column(of: Expression, kinds: set[str], scope: Scope, whole: int, size: 
             raise _constant()
         step = kind.grain * max(1, math.ceil(max(abs(kind.low), abs(kind.high)) / kind.grain / room))
         total = Rowwise("total", of, kind.low, kind.high, step)
-        return (total, *_of_column(of, {"present"}, scope, whole, size)) if "present" in kinds else (total,)
+        return (total, *_of_column(of, {"present"}, scope, room)) if "present" in kinds else (total,)
     if kind.low == kind.high:
         raise _constant()
     step = kind.grain * max(1, math.ceil((kind.high - kind.low) / kind.grain / room))

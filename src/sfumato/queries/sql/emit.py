@@ -62,7 +62,7 @@ def emit(tally: Tally, dialect: str) -> str:
         query = query.group_by(*(_column(name) for name in keys), copy=False)
     query = query.with_("sfumato_rows", as_=rows, materialized=False, copy=False)
     if paired:
-        query = query.with_("sfumato_pairs", as_=_pairs(keys, values), copy=False)
+        query = query.with_("sfumato_pairs", as_=_pairs(keys, values, weigh), copy=False)
     if weighed:
         query = query.with_("sfumato_weights", as_=_weights(weigh, paired=paired), materialized=False, copy=False)
     text = query.sql(dialect=dialect, copy=False, normalize_functions=False, comments=False)
@@ -159,11 +159,10 @@ def _weights(weigh: Weigh, *, paired: bool) -> exp.Select:
         count = _weight(exp.Count(this=exp.Star()), weigh)
         return exp.select("u", exp.alias_(count, "w")).from_("sfumato_rows").group_by("u")
     rows, groups = exp.cast(_sum(_column("n")), "bigint"), exp.Count(this=exp.Star())
-    return (
-        exp.select("u", exp.alias_(_weight(rows, weigh), "w"), exp.alias_(_weight(groups, weigh), "g"))
-        .from_("sfumato_pairs")
-        .group_by("u")
-    )
+    chosen = exp.select("u", exp.alias_(_weight(groups, weigh), "g"))
+    if weigh.counted == "left":
+        chosen = chosen.select(exp.alias_(_weight(rows, weigh), "w"))
+    return chosen.from_("sfumato_pairs").group_by("u")
 
 
 def _weight(count: exp.Expr, weigh: Weigh) -> exp.Expr:
@@ -173,11 +172,12 @@ def _weight(count: exp.Expr, weigh: Weigh) -> exp.Expr:
     return exp.Case(ifs=[light], default=heavy)
 
 
-def _pairs(keys: list[str], values: dict[Expression, str]) -> exp.Select:
+def _pairs(keys: list[str], values: dict[Expression, str], weigh: Weigh) -> exp.Select:
     """The rows of one unit in one group, added up before they are weighed: their weight is the same."""
+    weight = [exp.alias_(exp.Min(this=_column("w")), "w")] if weigh.counted == "ingest" else []
     return (
-        exp.select("u", *keys, exp.alias_(exp.Count(this=exp.Star()), "n"))
-        .select(*(exp.alias_(exp.cast(_sum(_column(name)), "bigint"), name) for name in values.values()))
+        exp.select("u", *keys, exp.alias_(exp.Count(this=exp.Star()), "n"), *weight)
+        .select(*(exp.alias_(_sum(_column(name)), name) for name in values.values()))
         .from_("sfumato_rows")
         .group_by("u", *keys)
     )

@@ -54,14 +54,18 @@ def formula(expression: Expression, columns: Mapping[str, Formula]) -> Formula:
 
 
 def constant(value: Value) -> exp.Expr:
-    """A constant; a number in steps of its own grain, which is one over its denominator."""
+    """A constant; a number in steps of its own grain, which is one over its denominator.
+
+    Numbers are 64-bit even where every branch is a constant: engines would add two small literals in 32 bits, and fail
+    on the rows where they meet.
+    """
     match value:
         case None:
             return exp.null()
         case bool():
             return exp.true() if value else exp.false()
         case int() | Fraction():
-            return integer(Fraction(value).numerator)
+            return exp.cast(integer(Fraction(value).numerator), "bigint")
         case str():
             return exp.Literal.string(value)
         case date():
@@ -96,8 +100,9 @@ def _call(operation: str, parts: list[Formula], of: Type, arguments: tuple[Expre
             kind = {"eq": exp.EQ, "lt": exp.LT, "le": exp.LTE}[operation]
             return exp.paren(kind(this=left, expression=right), copy=False)
         case "in":
-            of_, *listed = _aligned(parts)
-            return exp.paren(exp.In(this=of_, expressions=listed), copy=False)
+            among, *listed = _aligned(parts)
+            bare = [each.this if isinstance(each, exp.Cast) and each.is_type("bigint") else each for each in listed]
+            return exp.paren(exp.In(this=among, expressions=bare), copy=False)
         case "like":
             return exp.paren(exp.Like(this=parts[0].sql, expression=parts[1].sql), copy=False)
         case "case":
@@ -281,6 +286,8 @@ def _on_grid(parts: list[Formula], of: Type) -> list[exp.Expr]:
 def _rescaled(part: Formula, grain: Fraction) -> exp.Expr:
     if part.type.kind != "number" or part.type.grain is None:
         return part.sql
+    if part.type.constant is not None and isinstance(part.sql, exp.Cast):
+        return constant(int(part.type.constant / grain))
     return _times(part.sql, int(part.type.grain / grain))
 
 

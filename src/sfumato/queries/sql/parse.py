@@ -12,7 +12,7 @@ from typing import final
 
 from sqlglot import exp
 
-from sfumato.core import Bug, NotSupported
+from sfumato.core import BadInput, Bug, NotSupported
 from sfumato.queries.expression import Expression, Field, Literal, Measure, MeasureKind, fields, measures
 from sfumato.queries.infer import Type, scope_of
 from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Released, Rows, Scan, Select, Sort
@@ -53,9 +53,13 @@ def parse_row_expression(sql: str, columns: Mapping[str, Typed], parameters: tup
         text.only(tree, "expressions")
         if len(tree.expressions) != 1:
             raise text.refuse(None, "one expression is needed here", hint="give one expression at a time")
-        return _Question(text, None, parameters).scalar(columns).read(tree.expressions[0])
+        question = _Question(text, None, parameters)
+        read = question.scalar(columns).read(tree.expressions[0])
     except RecursionError:
         raise text.refuse(None, "the expression is nested too deeply", hint="ask for less at a time") from None
+    if question.parameters:
+        raise BadInput("there are more parameters than ?", hint="give one value for every ?")
+    return read
 
 
 @final
@@ -282,11 +286,18 @@ class _Question:
         orders = []
         for node in clause.expressions:
             self.text.only(node, "this", "desc", "nulls_first")
-            by = _ordinal(node.this, chosen) or grouping.released(node.this, aliases)
-            if by is None:
-                raise self.text.refuse(node, "there is no such column to order by", hint="count the columns from 1")
+            by = self._ordinal(node.this, chosen) or grouping.released(node.this, aliases)
             orders.append(Order(by.expression, bool(node.args.get("desc")), bool(node.args.get("nulls_first"))))
         return tuple(orders)
+
+    def _ordinal(self, node: exp.Expr, chosen: list[Typed]) -> Typed | None:
+        """The column that a number in ORDER BY counts to."""
+        if not (isinstance(node, exp.Literal) and not node.is_string):
+            return None
+        position = int(node.this) if str(node.this).isdigit() and len(str(node.this)) < 6 else 0
+        if not 1 <= position <= len(chosen):
+            raise self.text.refuse(node, "there is no such column to order by", hint="count the columns from 1")
+        return chosen[position - 1]
 
     def _limits(self, tree: exp.Expr) -> tuple[int | None, int]:
         limits: list[int | None] = []
@@ -324,7 +335,7 @@ class _Grouping:
             return
         self.text.only(clause, "expressions")
         for node in clause.expressions:
-            key = self.rowwise.read(self._meant(node))
+            key = self.row(self._meant(node))
             expression = spelled(key.expression)
             if not fields(expression):
                 raise self.text.refuse(node, "a key that reads no column is no key", hint="group by a column")
@@ -333,6 +344,18 @@ class _Grouping:
             if expression not in self.types:
                 self.keys.append(expression)
                 self.types[expression] = _released(key.type)
+
+    def row(self, node: exp.Expr) -> Typed:
+        """A row-level expression that may be grouped by or measured: anything but the unit itself."""
+        read = self.rowwise.read(node)
+        if read.type.kind == "unit":
+            raise self.text.refuse(
+                node,
+                "the column that names the unit is hidden",
+                hint="it can be counted with COUNT(DISTINCT ...), or declared in the policy as a column",
+                code="SF022",
+            )
+        return read
 
     def _meant(self, node: exp.Expr) -> exp.Expr:
         """The expression that a position or an alias in GROUP BY stands for; a column of the rows comes first."""
@@ -417,7 +440,7 @@ class _Grouping:
                 )
             case _ if type(node) in AGGREGATES:
                 self.text.only(node, "this")
-                of = self._where(self.rowwise.read(node.this), condition)
+                of = self._where(self.row(node.this), condition)
                 return Measure(AGGREGATES[type(node)], spelled(of.expression))
             case _:
                 raise self.text.refuse(
@@ -464,7 +487,6 @@ def literal(value: object) -> Typed:
     from decimal import Decimal
     from fractions import Fraction
 
-    from sfumato.core import BadInput
     from sfumato.core.exact import fraction
     from sfumato.queries.expression import plain
     from sfumato.queries.infer import literal_type
@@ -497,13 +519,6 @@ def lookup(columns: Mapping[str, Typed], name: str) -> Typed | None:
 
 def _released(of: Type) -> Type:
     return Type("number", of.nullable, released=True) if of.kind == "number" else of
-
-
-def _ordinal(node: exp.Expr, chosen: list[Typed]) -> Typed | None:
-    if isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdigit():
-        position = int(str(node.this)[:9])
-        return chosen[position - 1] if 1 <= position <= len(chosen) else None
-    return None
 
 
 def _default_name(node: exp.Expr) -> str:

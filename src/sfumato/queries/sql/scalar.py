@@ -12,6 +12,7 @@ from typing import final
 from sqlglot import exp
 
 from sfumato.core import NotSupported
+from sfumato.queries.evaluate import evaluate
 from sfumato.queries.expression import Expression, Literal, Operation, call, number, plain
 from sfumato.queries.infer import Type, literal_type, quotient_grain, result
 from sfumato.queries.schema import Value
@@ -66,7 +67,11 @@ def apply(operation: Operation, *arguments: Typed) -> Typed:
     if size > LARGEST or depth > DEEPEST:
         raise NotSupported("this expression is too long", hint="ask for less at a time", code="SF021")
     inner = tuple(each.expression for each in arguments)
-    return Typed(call(operation, *inner), result(operation, [each.type for each in arguments], inner), size, depth)
+    of = result(operation, [each.type for each in arguments], inner)
+    if all(isinstance(each, Literal) for each in inner) and not of.released:
+        value = evaluate(call(operation, *inner), {})
+        return Typed(Literal(value), literal_type(value))
+    return Typed(call(operation, *inner), of, size, depth)
 
 
 @final
@@ -461,8 +466,6 @@ def _pattern(of: Typed) -> None:
 
 
 def _folded(pattern: Typed) -> Typed:
-    from sfumato.queries.evaluate import evaluate
-
     return Typed(Literal(evaluate(call("lower", pattern.expression), {})), pattern.type)
 
 

@@ -42,6 +42,8 @@ class Text:
         return tree
 
     def _read(self) -> list[exp.Expr | None]:
+        if "\x00" in self.sql or not _encodes(self.sql):
+            raise self.refuse(None, "the question holds characters that are not text", hint="write it again")
         if len(self.sql) > LONGEST:
             raise self.refuse(None, "the question is too long", hint="ask for less at a time")
         if not self.sql.lstrip(" \t\r\n").upper().startswith(("SELECT", "WITH", "(", "--", "/*")):
@@ -91,6 +93,14 @@ class Text:
             if "(line " in error.message:
                 raise
             raise self.refuse(node, error.message, hint=error.hint, code=error.code or "SF021") from None
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _span(node: exp.Expr | None) -> tuple[int | None, int | None]:
