@@ -55,6 +55,13 @@ def test_small_radii_are_not_waved_through() -> None:
         assert BoundedNoise(2, radius).loss(1).delta(1.0) > 1e-5
 
 
+@pytest.mark.parametrize(("queries", "epsilon", "delta"), [(5, 50, "1e-5"), (1, "0.1", "0.3"), (1, "0.01", "1e-6")])
+def test_promises_far_from_the_usual_are_kept(queries: int, epsilon: Any, delta: str) -> None:
+    b = BoundedNoise.calibrate(queries=queries, epsilon=epsilon, delta=delta)
+    assert b.loss(1).delta(float(epsilon)) <= float(delta)
+    assert BoundedNoise(queries, b.radius * Fraction(9, 10)).loss(1).delta(float(epsilon)) > float(delta)
+
+
 def test_a_real_sensitivity_on_a_fine_lattice() -> None:
     """16 steps to the sensitivity: the radius of whole numbers, scaled."""
     fine = BoundedNoise.calibrate(queries=100, sensitivity="0.5", epsilon=1, delta="1e-5", grain="1/32")

@@ -33,8 +33,8 @@ def run(folder: Path, say: Callable[[str], None]) -> None:
     from sfumato.show.answer import text
 
     home = Home.default()
-    for old in home.heads.glob("*"):
-        old.unlink()
+    for head in home.heads.glob("*"):
+        head.unlink()
     Policy.load(folder / "policy.toml").new_ledger(home)
     data = open_dataset(folder / "policy.toml", home=home)
     ana = data.session("ana")

@@ -33,20 +33,39 @@ class Preview:
     epsilon: Fraction
     budget: Filter
     version: str
+    policy: str
     confidence: Fraction
     at: int = 1000
 
     @classmethod
     def of(
-        cls, bounded: Bounded, *, epsilon: Number, budget: Filter, version: str, confidence: Fraction, at: int = 1000
+        cls,
+        bounded: Bounded,
+        *,
+        epsilon: Number,
+        budget: Filter,
+        version: str,
+        policy: str,
+        confidence: Fraction,
+        at: int = 1000,
     ) -> Self:
         """The question at a price in epsilon."""
         price = positive(epsilon, name="epsilon")
-        return cls(bounded, choose(bounded.sensitivities, price, budget), price, budget, version, confidence, at)
+        return cls(
+            bounded, choose(bounded.sensitivities, price, budget), price, budget, version, policy, confidence, at
+        )
 
     @classmethod
     def reaching(
-        cls, bounded: Bounded, *, within: Number, at: int, budget: Filter, version: str, confidence: Fraction
+        cls,
+        bounded: Bounded,
+        *,
+        within: Number,
+        at: int,
+        budget: Filter,
+        version: str,
+        policy: str,
+        confidence: Fraction,
     ) -> Self:
         """The cheapest price, to two digits, at which bars are at most `within` wide in groups of `at` rows.
 
@@ -57,7 +76,9 @@ class Preview:
             raise BadInput("a group has at least one row", hint="give --at 1000, say")
 
         def priced(epsilon: Fraction) -> Self:
-            return cls.of(bounded, epsilon=epsilon, budget=budget, version=version, confidence=confidence, at=at)
+            return cls.of(
+                bounded, epsilon=epsilon, budget=budget, version=version, policy=policy, confidence=confidence, at=at
+            )
 
         def reached(epsilon: Fraction) -> bool:
             return priced(epsilon).widest() <= target

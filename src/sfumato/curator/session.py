@@ -64,6 +64,7 @@ class Session:
         terms: dict[str, Any] = {
             "budget": self.dataset.budget,
             "version": self.dataset.policy.version,
+            "policy": self.dataset.policy.digest,
             "confidence": self._confidence(confidence),
             "at": at,
         }
@@ -77,8 +78,10 @@ class Session:
         return self.ask_all([self.preview(question, **price)])[0]
 
     def ask_all(self, previews: Sequence[Preview]) -> list[Answer]:
-        """Several questions on one budget: all are charged, or none."""
-        return [self._answered(preview, found) for preview, found in self._released(previews)]
+        """Several questions on one budget: all are charged, or none. One that occurs twice is asked once."""
+        once = {preview.key: preview for preview in previews}
+        found = {preview.key: done for preview, done in self._released(list(once.values()))}
+        return [self._answered(preview, found[preview.key]) for preview in previews]
 
     def refine(self, answer: Answer, *, epsilon: Number) -> Answer:
         """More for the same question, at a further price; linear cells are pooled, so ratios come out better too."""
@@ -88,6 +91,7 @@ class Session:
             epsilon=positive(epsilon, name="epsilon"),
             budget=self.dataset.budget,
             version=f"{answer.preview.version}#{answer.id}+{len(before)}",
+            policy=answer.preview.policy,
             confidence=answer.preview.confidence,
             at=answer.preview.at,
         )
@@ -119,10 +123,15 @@ class Session:
     # From question to stored answer.
 
     def _released(self, previews: Sequence[Preview]) -> list[tuple[Preview, Committed]]:
-        ledger = self.dataset.ledger
+        ledger, policy = self.dataset.ledger, self.dataset.policy.digest
+        if any(each.policy != policy for each in previews):
+            raise BadInput(
+                "this preview was priced under another policy, so its price means nothing here",
+                hint="preview the question in this session",
+            )
         wanted = [(each.key, each.charge, _what(each)) for each in previews]
         try:
-            found = ledger.reserve_all(wanted, analyst=self.analyst)
+            found = ledger.reserve_all(wanted, analyst=self.analyst, policy=policy)
         except BudgetExceeded as error:
             raise self._too_dear(error, previews) from None
         return [(preview, self._settle(ledger, preview, each)) for preview, each in zip(previews, found, strict=True)]
@@ -133,7 +142,9 @@ class Session:
         while isinstance(found, Reserved):
             body = {"vectors": [vector.tolist() for vector in self._noisy(preview)]}
             done = ledger.commit(found, body) or ledger.wait(preview.key)
-            found = done or ledger.reserve(preview.key, analyst=self.analyst, charge=preview.charge, what={})
+            found = done or ledger.reserve(
+                preview.key, analyst=self.analyst, charge=preview.charge, what={}, policy=preview.policy
+            )
         return replace(found, charged=charged)
 
     def _noisy(self, preview: Preview) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
@@ -209,6 +220,7 @@ def replace_price(preview: Preview, epsilon: Fraction) -> Preview:
         epsilon=epsilon,
         budget=preview.budget,
         version=preview.version,
+        policy=preview.policy,
         confidence=preview.confidence,
         at=preview.at,
     )

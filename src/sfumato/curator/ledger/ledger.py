@@ -96,20 +96,31 @@ class Ledger:
         Seen(home, dataset).advance(1, record.digest)
         return cls(store, dataset=dataset, home=home)
 
-    def reserve(self, key: str, *, analyst: str, charge: Charge, what: Mapping[str, Any]) -> Reserved | Committed:
+    def reserve(
+        self, key: str, *, analyst: str, charge: Charge, what: Mapping[str, Any], policy: str | None = None
+    ) -> Reserved | Committed:
         """Write the charge for question `key`, or find its answer.
 
         A committed key replays: the total pays nothing, the analyst's own book pays once. A key that is reserved and not
         committed is taken over: a process that died, or lost the race, paid for it already.
         """
-        return self.reserve_all([(key, charge, what)], analyst=analyst)[0]
+        return self.reserve_all([(key, charge, what)], analyst=analyst, policy=policy)[0]
 
     def reserve_all(
-        self, wanted: Sequence[tuple[str, Charge, Mapping[str, Any]]], *, analyst: str
+        self, wanted: Sequence[tuple[str, Charge, Mapping[str, Any]]], *, analyst: str, policy: str | None = None
     ) -> list[Reserved | Committed]:
-        """Several questions on one budget, all or none: in one transaction."""
+        """Several questions on one budget, all or none: in one transaction.
+
+        `policy` is the digest of the policy that the charges were computed under: amounts mean nothing under another.
+        """
         found: list[Reserved | Committed] = []
         with self._writing() as (transaction, head):
+            if policy is not None and policy != head.totals.policy:
+                raise BadPolicy(
+                    "the ledger was told of another policy since this one was opened, so its prices do not count",
+                    hint="open the data set again and preview the question again",
+                    code="SF017",
+                )
             self._refuse_frozen(head.totals, analyst)
             for key, charge, what in wanted:
                 outcome, head = self._reserve(transaction, head, key, analyst, charge, what)

@@ -87,14 +87,18 @@ def promise(epsilon: Number, delta: Number, reach: Sensitivity, *, cells: int) -
     return float(target), float(mass)
 
 
-def least_radius(delta_of: Callable[[Fraction], float], *, start: float, delta: float, close: float = 1e-4) -> Fraction:
+def least_radius(
+    loss_of: Callable[[Fraction], Loss], *, epsilon: float, start: float, delta: float, close: float = 1e-4
+) -> Fraction:
     """The least radius found, to a relative `close`, whose delta is at most `delta`: regula falsi on the logarithm.
 
     Whatever floats do on the way, the radius that is returned was itself found to keep the promise.
     """
 
     def excess(radius: float) -> float:
-        return math.log(max(delta_of(_rounded(radius)), 1e-300) / delta)
+        loss = loss_of(_rounded(radius))
+        reached = float(loss.failure)
+        return math.log(max(reached if reached > delta else loss.delta(epsilon), 1e-300) / delta)
 
     low, high = start, start
     at_high = at_low = excess(start)

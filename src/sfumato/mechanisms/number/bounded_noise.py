@@ -104,10 +104,10 @@ class BoundedNoise(Interactive[Any]):
         at, mass = answers.promise(epsilon, delta, reach, cells=unit.queries)
         start = max(float(reach.linf) * 5 * math.sqrt(unit.queries * -math.log(mass)) / at, 2 * float(unit.grain or 1))
 
-        def delta_of(radius: Fraction) -> float:
-            return cls(radius=radius, **public).loss(reach).delta(at)
+        def loss_of(radius: Fraction) -> Loss:
+            return cls(radius=radius, **public).loss(reach)
 
-        return cls(radius=answers.least_radius(delta_of, start=start, delta=mass), **public)
+        return cls(radius=answers.least_radius(loss_of, epsilon=at, start=start, delta=mass), **public)
 
     @cached_property
     def _noise(self) -> Symmetric:

@@ -109,10 +109,10 @@ class OnlineBoundedNoise(Interactive[Any]):
         cells = min(unit.horizon, _FIRST)
         start = max(float(reach.linf) * 4.6 * math.sqrt(cells * -math.log(mass)) / at, 2 * float(unit.grain or 1))
 
-        def delta_of(radius: Fraction) -> float:
-            return cls(radius=radius, **public).loss(reach).delta(at)
+        def loss_of(radius: Fraction) -> Loss:
+            return cls(radius=radius, **public).loss(reach)
 
-        return cls(radius=answers.least_radius(delta_of, start=start, delta=mass, close=1e-3), **public)
+        return cls(radius=answers.least_radius(loss_of, epsilon=at, start=start, delta=mass, close=1e-3), **public)
 
     @cached_property
     def _starts(self) -> list[int]:
