@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sfumato.core import BadInput
@@ -32,6 +33,14 @@ def test_high_scores_are_good_ones() -> None:
 
 def test_huge_scores_do_not_overflow() -> None:
     assert chances(Exponential(2, 1, 1), [10**15, 10**15 - 1])[0] == pytest.approx(0.731, abs=1e-3)
+
+
+def test_unsigned_scores_saturate_instead_of_turning_negative() -> None:
+    """Neighbours 2**63 - 1 and 2**63 would be two thirds of the range apart after a plain cast to 64 bits."""
+    below, above = (np.array([score, 0], dtype=np.uint64) for score in (2**63 - 1, 2**63))
+    m = Exponential(2, 1, 1)
+    assert m.law(below) == m.law(above)
+    assert chances(m, above)[0] == pytest.approx(1)
 
 
 def test_scores_are_floored_to_the_grain() -> None:

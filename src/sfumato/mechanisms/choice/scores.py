@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import BadInput
 from sfumato.core.sensitivity import Sensitivity
-from sfumato.mechanisms.number.lattice import INPUT_LIMIT
+from sfumato.mechanisms.number.lattice import INPUT_LIMIT, array_steps
 
 Scores = Sequence[int] | Sequence[float] | NDArray[np.int64] | NDArray[np.float64]
 """One score per candidate; higher is better."""
@@ -33,7 +33,7 @@ def grains(scores: Scores, *, candidates: int, grain: Fraction) -> NDArray[np.in
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise BadInput("a score is not finite", hint="clip the scores to a public range first")
     if values.dtype.kind in "iu" and grain == 1:
-        return np.clip(values.astype(np.int64), -LIMIT, LIMIT)
+        return np.clip(array_steps(values, None), -LIMIT, LIMIT)
     steps = [max(-LIMIT, min(LIMIT, math.floor(Fraction(value) / grain))) for value in values.tolist()]
     return np.array(steps, dtype=np.int64)
 
