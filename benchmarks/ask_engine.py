@@ -31,7 +31,7 @@ COLUMNS = (
     Column("word", "category", values=tuple(f"g{place:02}" for place in range(100))),
     Column("value", "number", range=(Fraction(0), Fraction(100)), grain=Fraction(1, 100)),
 )
-SCHEMA = Schema((Table("t", COLUMNS, unit="unit", counts="n", size=10**7),), Unit("person", max_rows=BOUND))
+SCHEMA = Schema((Table("t", COLUMNS, unit="unit", size=10**7),), Unit("person", max_rows=BOUND))
 QUESTIONS = {
     "count, 100 keys": "SELECT few, COUNT(*) FROM t GROUP BY few",
     "count, 10 000 keys": "SELECT many, COUNT(*) FROM t GROUP BY many",
@@ -96,9 +96,10 @@ def one(folder: Path, way: str, name: str) -> dict[str, float]:
         {c.name: c.type for c in COLUMNS}, location=f"parquet:{file}", unit="unit", counts=counts, missing=()
     )
     engine = DuckDB({"t": source})
-    bounded = bound(parse(text, SCHEMA), SCHEMA, counted="ingest" if way == "ingested" else "left")
-    found = best(lambda: bounded.vectors(engine.execute(bounded.sql("duckdb"))))
-    counts_ = bounded.vectors(engine.execute(bounded.sql("duckdb")))[-1]
+    bounded = bound(parse(text, SCHEMA), SCHEMA)
+    counted = {"t": counts} if counts else {}
+    found = best(lambda: bounded.vectors(engine.execute(bounded.sql("duckdb", counted))))
+    counts_ = bounded.vectors(engine.execute(bounded.sql("duckdb", counted)))[-1]
     return {**found, "kept": float(counts_.sum()) / bounded.whole}
 
 

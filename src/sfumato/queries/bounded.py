@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
-from typing import Literal as OneOf
 
 from sfumato.core import Bug, Sensitivity
 from sfumato.core.neighbours import Neighbours
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     Vector = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+_UNCOUNTED: Mapping[str, str] = MappingProxyType({})
 
 
 @final
@@ -60,11 +63,11 @@ class Bounded:
         """The public keys of every group, in the order of the vectors; the last key runs fastest."""
         return tuple(product(*(key.values for key in self.tally.keys)))
 
-    def sql(self, dialect: str) -> str:
-        """The one statement that an engine executes."""
+    def sql(self, dialect: str, counts: Mapping[str, str] = _UNCOUNTED) -> str:
+        """The one statement that an engine executes. `counts`: by table, the column where an ingest counted rows per unit."""
         from sfumato.queries.sql.emit import emit
 
-        return emit(self.tally, dialect)
+        return emit(counted_at_ingest(self.tally, counts), dialect)
 
     def vectors(self, exact: Any) -> tuple[Vector, ...]:
         """The engine's table as one vector per statistic: all groups of its first cell, then of its second, ...
@@ -103,15 +106,13 @@ class Bounded:
         return places
 
 
-def bound(plan: Released, schema: Schema, *, counted: OneOf["left", "ingest"] = "left") -> Bounded:
-    """The question with every unit's reach bounded, by the schema's unit. `counted="ingest"` trusts counts of an ingest."""
+def bound(plan: Released, schema: Schema) -> Bounded:
+    """The question with every unit's reach bounded, by the schema's unit."""
     tally: Plan = plan
     for rule in RULES:
         tally = rule(tally, schema)
     if not isinstance(tally, Tally):
         raise Bug("the rewrites did not end in a tally")
-    if counted == "ingest":
-        tally = counted_at_ingest(tally)
     question = in_order(plan, schema)
     assert isinstance(question, Having | Limit | Select | Sort | type(aggregate_of(plan)))
     about = Neighbours(schema.unit.neighbours, schema.unit.kind)

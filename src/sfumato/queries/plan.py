@@ -99,7 +99,8 @@ class Select:
 class Read:
     """A table's rows, normalised: NaN is NULL, numbers lie in their range on their grid, a NULL unit has no rows.
 
-    `unit` is None when every row is a unit of its own.
+    `unit` is None when every row is a unit of its own. `counts` names a column in which an ingest has written how many rows
+    the row's unit has.
     """
 
     table: str
@@ -113,8 +114,8 @@ class Read:
 class Weigh:
     """Deterministic weights: a unit with n rows below has min(whole, whole * bound // n) of `whole` on each of them.
 
-    `counted` says where n comes from: the rows that are left below, or the whole table as an ingest counted it (never
-    fewer, and still a function of the unit's own rows).
+    `counted` says where n comes from: from counting the rows below, or, where these are the whole table, from an ingest
+    that counted them before.
     """
 
     child: Rows

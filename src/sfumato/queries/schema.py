@@ -104,8 +104,7 @@ def _default_grain(column: Column) -> Fraction:
 class Table:
     """One table: the columns that may be named, and the column that says whose row it is.
 
-    `size` is a public, approximate number of rows: it only decides how finely sums may be kept. `counts` names a column
-    in which an ingest has written how many rows of the table the row's unit has.
+    `size` is a public, approximate number of rows: it only decides how finely sums may be kept.
     """
 
     name: str
@@ -113,7 +112,6 @@ class Table:
     unit: str | None = None
     public: bool = False
     size: int | None = None
-    counts: str | None = None
 
     def __post_init__(self) -> None:
         names = [column.name.casefold() for column in self.columns]

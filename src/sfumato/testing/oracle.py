@@ -26,7 +26,6 @@ def exact(tally: Tally, raw: Iterable[Mapping[str, Any]]) -> tuple[tuple[int, ..
     assert isinstance(weigh, Weigh)
     read, conditions = _below(weigh)
     kept: dict[Any, list[tuple[tuple[Value, ...], Row]]] = defaultdict(list)
-    counted: dict[Any, int] = {}
     for place, one in enumerate(raw):
         unit = place if read.unit is None else one[read.unit]
         if unit is None:
@@ -34,12 +33,10 @@ def exact(tally: Tally, raw: Iterable[Mapping[str, Any]]) -> tuple[tuple[int, ..
         row: Row = {Field(column.name): settled(one[column.name], column) for column in read.columns}
         if all(evaluate(condition, row) is True for condition in conditions):
             kept[unit].append((tuple(evaluate(key.of, row) for key in tally.keys), row))
-            if weigh.counted == "ingest":
-                counted[unit] = one[str(read.counts)]
     groups = {keys: place for place, keys in enumerate(product(*(key.values for key in tally.keys)))}
     vectors = [[0] * (each.width * len(groups)) for each in tally.statistics]
     for unit, rows in kept.items():
-        _add(unit, rows, tally, weigh, groups, vectors, counted.get(unit, len(rows)))
+        _add(unit, rows, tally, weigh, groups, vectors)
     return tuple(tuple(max(-MOST, min(MOST, cell)) for cell in vector) for vector in vectors)
 
 
@@ -50,10 +47,9 @@ def _add(
     weigh: Weigh,
     groups: Mapping[tuple[Value, ...], int],
     vectors: list[list[int]],
-    count: int,
 ) -> None:
     """What one unit contributes."""
-    weight = min(weigh.whole, weigh.whole * weigh.bound // count)
+    weight = min(weigh.whole, weigh.whole * weigh.bound // len(rows))
     touched = {keys for keys, _ in rows}
     for statistic, vector in zip(tally.statistics, vectors, strict=True):
         if isinstance(statistic, Units):

@@ -101,7 +101,7 @@ COLUMNS = (
 
 
 def schema(*, unit: str | None = "person", max_rows: int = 2, neighbours: Relation = Relation.ADD_REMOVE) -> Schema:
-    table = Table("people", COLUMNS, unit=unit, counts="rows_of_person")
+    table = Table("people", COLUMNS, unit=unit)
     return Schema((table,), Unit("person" if unit else "row", neighbours, max_rows))
 
 

@@ -31,6 +31,6 @@ def _read(plan: Plan, schema: Schema, wanted: frozenset[str]) -> Filter | Read:
             if table is None:
                 raise Bug("a question reads a table that its schema does not have")
             columns = tuple(sorted((c for c in table.columns if c.name in wanted), key=lambda column: column.name))
-            return Read(name, table.unit, columns, table.counts)
+            return Read(name, table.unit, columns)
         case _:
             raise Bug("this cannot be read row by row")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from sfumato.core import BadInput, Bug
+from sfumato.core import Bug
 from sfumato.queries.plan import Filter, Plan, Read, Tally, Weigh
 from sfumato.queries.schema import Schema
 
@@ -29,13 +30,17 @@ def _read(rows: object) -> Read:
     return rows
 
 
-def counted_at_ingest(tally: Tally) -> Tally:
-    """The same weights from row counts that an ingest wrote beside every row.
+def counted_at_ingest(tally: Tally, counts: Mapping[str, str]) -> Tally:
+    """The same weights from row counts that an ingest wrote beside every row, in the columns `counts` names by table.
 
-    They count the whole table, so they are never below the rows left by filters, and they depend on the unit's own rows
-    only: W*B // n with a larger n keeps every promise and weighs filtered rows less.
+    They count the whole table, so they take the place of n only where the whole table is left: the same answer, sooner.
     """
     weigh = tally.child
-    if not isinstance(weigh, Weigh) or _read(weigh.child).counts is None:
-        raise BadInput("this table was not counted by an ingest", hint="ingest it, or count what is left")
-    return replace(tally, child=replace(weigh, counted="ingest"))
+    if not isinstance(weigh, Weigh):
+        raise Bug("a tally without weights was about to be counted")
+    match weigh.child:
+        case Read(table=table, unit=str()) as read if table in counts:
+            whole = replace(read, counts=counts[table])
+            return replace(tally, child=replace(weigh, child=whole, counted="ingest"))
+        case _:
+            return tally
