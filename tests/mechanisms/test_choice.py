@@ -37,6 +37,8 @@ def test_huge_scores_do_not_overflow() -> None:
 
 def test_unsigned_scores_saturate_instead_of_turning_negative() -> None:
     """Neighbours 2**63 - 1 and 2**63 would be two thirds of the range apart after a plain cast to 64 bits."""
+    below: Any
+    above: Any
     below, above = (np.array([score, 0], dtype=np.uint64) for score in (2**63 - 1, 2**63))
     m = Exponential(2, 1, 1)
     assert m.law(below) == m.law(above)
