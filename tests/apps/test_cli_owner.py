@@ -609,12 +609,13 @@ def test_freeze_and_unfreeze(ready: Run) -> None:
 # purge, doctor, explain
 
 
-def test_purge_removes_copies_and_nothing_else(ready: Run) -> None:
-    home = Home.default()
-    copy = home.folder(home.cache) / "people" / "part.parquet"
-    copy.parent.mkdir()
-    copy.write_text("rows")
+def test_ingest_copies_and_purge_removes_copies_and_nothing_else(ready: Run) -> None:
+    code, _, said = ready("ingest")
+    assert code == 0
+    [copy] = Home.default().copies()
+    assert str(copy) in said
     assert str(copy) in ready("doctor")[1]
+    assert ready("ingest", "nobody")[0] == 2
     code, out, _ = ready("purge")
     assert code == 0
     assert out.split() == [str(copy)]
@@ -687,7 +688,20 @@ def test_the_language_comes_from_the_environment(ready: Run, monkeypatch: pytest
     assert ": ok" in ready("policy", "check")[1]
 
 
-MINE = ("init", "policy", "version", "tables", "budget", "ledger", "freeze", "unfreeze", "purge", "explain", "doctor")
+MINE = (
+    "init",
+    "policy",
+    "version",
+    "tables",
+    "budget",
+    "ledger",
+    "freeze",
+    "unfreeze",
+    "ingest",
+    "purge",
+    "explain",
+    "doctor",
+)
 
 
 @pytest.mark.parametrize("name", MINE)

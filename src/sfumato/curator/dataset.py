@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, final
 
 from sfumato.accounting import Filter, PureFilter, ZcdpFilter
 from sfumato.core.errors import BadPolicy
+from sfumato.core.private import Private
 from sfumato.curator.home import Home
+from sfumato.curator.ingest import Copies
 from sfumato.curator.policy import Policy
 from sfumato.curator.session import Session
 
 if TYPE_CHECKING:
     from sfumato.curator.ledger.ledger import Ledger
     from sfumato.engines.base import Engine
+    from sfumato.queries.bounded import Bounded, Vector
     from sfumato.queries.schema import Schema
 
 
@@ -24,11 +27,14 @@ if TYPE_CHECKING:
 class Dataset:
     """Policy, ledger and engine together. The engine is opened by the first question that needs it."""
 
-    def __init__(self, policy: Policy, *, ledger: Ledger, data: Mapping[str, Any] | None = None) -> None:
-        self.policy, self.ledger = policy, ledger
+    def __init__(
+        self, policy: Policy, *, ledger: Ledger, copies: Copies, data: Mapping[str, Any] | None = None
+    ) -> None:
+        self.policy, self.ledger, self._copies = policy, ledger, copies
         self._data = dict(data or {})
         self._opening = threading.Lock()
         self._engine: Engine | None = None
+        self._counts: dict[str, str] = {}
         unknown = set(self._data) - {table.name for table in self.schema.tables}
         if unknown:
             raise BadPolicy(
@@ -53,8 +59,14 @@ class Dataset:
             if self._engine is None:
                 from sfumato.engines.duckdb import DuckDB
 
-                self._engine = DuckDB(self.policy.sources(self._data))
+                sources, self._counts = self._copies.sources(self.policy.sources(self._data))
+                self._engine = DuckDB(sources)
             return self._engine
+
+    def exact(self, bounded: Bounded) -> Private[tuple[Vector, ...]]:
+        """The exact answer, sealed: one vector for each statistic."""
+        engine = self.engine
+        return Private(engine.execute(bounded.sql(engine.dialect, self._counts))).map(bounded.vectors)
 
     def session(self, analyst: str = "owner") -> Session:
         """One analyst's way in. In one process the name is bookkeeping, not access control."""
@@ -70,6 +82,7 @@ def open_dataset(
     until `sfumato policy accept` has written why.
     """
     read = policy if isinstance(policy, Policy) else Policy.load(policy)
-    ledger = read.ledger(home or Home.default())
+    at = home or Home.default()
+    ledger = read.ledger(at)
     ledger.accept(read.caps(), policy=read.digest, reason=None)
-    return Dataset(read, ledger=ledger, data=data)
+    return Dataset(read, ledger=ledger, copies=Copies(read, at), data=data)

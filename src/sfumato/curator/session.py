@@ -11,7 +11,6 @@ import numpy as np
 
 from sfumato.core.errors import BadInput, BudgetExceeded, Bug, EngineFailed, NotSupported
 from sfumato.core.exact import Number, decimal_text, positive, probability
-from sfumato.core.private import Private
 from sfumato.curator import pool
 from sfumato.curator.answer import Answer
 from sfumato.curator.ledger.ledger import Committed, Ledger, Left, Reserved
@@ -151,8 +150,7 @@ class Session:
         """The exact answer, sealed as soon as it exists, and one mechanism's release of each of its parts."""
         bounded = preview.bounded
         try:
-            engine = self.dataset.engine
-            exact = Private(engine.execute(bounded.sql(engine.dialect))).map(bounded.vectors)
+            exact = self.dataset.exact(bounded)
         except EngineFailed:
             self.dataset.ledger.freeze(self.analyst, reason="the engine failed after a charge")
             raise

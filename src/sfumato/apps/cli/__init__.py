@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ledger": ("sfumato.apps.cli.ledger", "list, verify, export, back up the books"),
     "freeze": ("sfumato.apps.cli.freeze", "stop one analyst's questions, or everyone's"),
     "unfreeze": ("sfumato.apps.cli.unfreeze", "let questions go on"),
+    "ingest": ("sfumato.apps.cli.ingest", "copy a table with each unit's rows side by side: questions cost less"),
     "purge": ("sfumato.apps.cli.purge", "remove every copy of personal data that sfumato made"),
     "explain": ("sfumato.apps.cli.explain", "the long story of a message: sfumato explain SF005"),
     "doctor": ("sfumato.apps.cli.doctor", "look at policy, source, ledger, key and copies, and say what is wrong"),

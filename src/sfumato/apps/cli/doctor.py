@@ -63,8 +63,10 @@ def _home(home: Home, lang: Lang) -> Iterator[Finding]:
                 lang, f"others may open {path}: chmod {wanted:o}", f"d'autres peuvent ouvrir {path} : chmod {wanted:o}"
             )
             yield what, "wrong", says, 6
-        else:
+        elif path.exists():
             yield what, "ok", str(path), 0
+        else:
+            yield what, "note", _word(lang, f"{path} is made by init", f"{path} sera créé par init"), 0
     for copy in home.copies():
         yield _word(lang, "copy", "copie"), "note", str(copy), 0
 
