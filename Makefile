@@ -36,7 +36,7 @@ audit: $(STAMPS)/base
 	@$(BIN)/sfumato audit
 
 torture: $(STAMPS)/test
-	@$(BIN)/python -m pytest -m torture -rs --torture-record docs/torture.md
+	@$(BIN)/python -m pytest tests -m torture -rs --torture-record=docs/torture.md
 
 bench: $(STAMPS)/test
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -21,6 +21,7 @@ from typing import Any
 from sfumato.engines.base import Source
 from sfumato.engines.duckdb import DuckDB
 from sfumato.queries.bounded import bound
+from sfumato.queries.ingested import Ingested
 from sfumato.queries.schema import Column, Schema, Table, Unit
 from sfumato.queries.sql.parse import parse
 
@@ -97,9 +98,9 @@ def one(folder: Path, way: str, name: str) -> dict[str, float]:
     )
     engine = DuckDB({"t": source})
     bounded = bound(parse(text, SCHEMA), SCHEMA)
-    counted = {"t": counts} if counts else {}
-    found = best(lambda: bounded.vectors(engine.execute(bounded.sql("duckdb", counted))))
-    counts_ = bounded.vectors(engine.execute(bounded.sql("duckdb", counted)))[-1]
+    ingested = {"t": Ingested(counts, frozenset({"few", "many", "word", "value"}))} if counts else {}
+    found = best(lambda: bounded.vectors(engine.execute(bounded.sql("duckdb", ingested))))
+    counts_ = bounded.vectors(engine.execute(bounded.sql("duckdb", ingested)))[-1]
     return {**found, "kept": float(counts_.sum()) / bounded.whole}
 
 

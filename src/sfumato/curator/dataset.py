@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.curator.ledger.ledger import Ledger
     from sfumato.engines.base import Engine
     from sfumato.queries.bounded import Bounded, Vector
+    from sfumato.queries.ingested import Ingested
     from sfumato.queries.schema import Schema
 
 
@@ -34,7 +35,7 @@ class Dataset:
         self._data = dict(data or {})
         self._opening = threading.Lock()
         self._engine: Engine | None = None
-        self._counts: dict[str, str] = {}
+        self._ingested: dict[str, Ingested] = {}
         unknown = set(self._data) - {table.name for table in self.schema.tables}
         if unknown:
             raise BadPolicy(
@@ -59,14 +60,14 @@ class Dataset:
             if self._engine is None:
                 from sfumato.engines.duckdb import DuckDB
 
-                sources, self._counts = self._copies.sources(self.policy.sources(self._data))
+                sources, self._ingested = self._copies.sources(self.policy.sources(self._data))
                 self._engine = DuckDB(sources)
             return self._engine
 
     def exact(self, bounded: Bounded) -> Private[tuple[Vector, ...]]:
         """The exact answer, sealed: one vector for each statistic."""
         engine = self.engine
-        return Private(engine.execute(bounded.sql(engine.dialect, self._counts))).map(bounded.vectors)
+        return Private(engine.execute(bounded.sql(engine.dialect, self._ingested))).map(bounded.vectors)
 
     def session(self, analyst: str = "owner") -> Session:
         """One analyst's way in. In one process the name is bookkeeping, not access control."""

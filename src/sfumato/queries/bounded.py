@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, final
 from sfumato.core import Bug, Sensitivity
 from sfumato.core.neighbours import Neighbours
 from sfumato.queries.infer import infer
+from sfumato.queries.ingested import Ingested, counted_at_ingest
 from sfumato.queries.plan import Having, Limit, Plan, Released, Select, Sort, Tally, Weigh, aggregate_of, canonical
 from sfumato.queries.rewrites import RULES, in_order
 from sfumato.queries.rewrites.tally import scope_of
-from sfumato.queries.rewrites.weigh import counted_at_ingest
 from sfumato.queries.schema import Schema, Value
 from sfumato.queries.stability import sensitivities, together
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Vector = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-_UNCOUNTED: Mapping[str, str] = MappingProxyType({})
+_NOTHING: Mapping[str, Ingested] = MappingProxyType({})
 
 
 @final
@@ -63,11 +63,11 @@ class Bounded:
         """The public keys of every group, in the order of the vectors; the last key runs fastest."""
         return tuple(product(*(key.values for key in self.tally.keys)))
 
-    def sql(self, dialect: str, counts: Mapping[str, str] = _UNCOUNTED) -> str:
-        """The one statement that an engine executes. `counts`: by table, the column where an ingest counted rows per unit."""
+    def sql(self, dialect: str, ingested: Mapping[str, Ingested] = _NOTHING) -> str:
+        """The one statement that an engine executes. `ingested`: what is known by table, where that spares counting."""
         from sfumato.queries.sql.emit import emit
 
-        return emit(counted_at_ingest(self.tally, counts), dialect)
+        return emit(counted_at_ingest(self.tally, ingested), dialect)
 
     def vectors(self, exact: Any) -> tuple[Vector, ...]:
         """The engine's table as one vector per statistic: all groups of its first cell, then of its second, ...

@@ -9,6 +9,7 @@ from typing import Any, final
 from sfumato.core import EngineFailed, NotSupported
 from sfumato.engines.base import Engine, Source
 from sfumato.queries.bounded import Bounded, bound
+from sfumato.queries.ingested import Ingested
 from sfumato.queries.schema import Schema
 from sfumato.queries.sql.parse import parse
 from sfumato.testing.oracle import exact
@@ -47,19 +48,23 @@ def check_engine(factory: Factory, questions: int = 200, *, word: str = "sfumato
                 assert refused < 20 * (questions + 20), "nearly every generated question is refused"
                 continue
             compare(engine, bounded, found, text)
-            compare(engine, bounded, found, text, counts=COUNTS)
+            compare(engine, bounded, found, text, ingested=INGESTED)
             answered += 1
     return Checked(answered, refused)
 
 
-COUNTS = {"people": "rows_of_person"}
+INGESTED = {"people": Ingested("rows_of_person")}
 
 
 def compare(
-    engine: Engine, bounded: Bounded, found: list[dict[str, Any]], text: str, counts: Mapping[str, str] | None = None
+    engine: Engine,
+    bounded: Bounded,
+    found: list[dict[str, Any]],
+    text: str,
+    ingested: Mapping[str, Ingested] | None = None,
 ) -> None:
-    """One question, on the engine and by hand; with `counts`, as on a table that an ingest has counted."""
-    here = bounded.vectors(engine.execute(bounded.sql(engine.dialect, counts or {})))
+    """One question, on the engine and by hand; with `ingested`, as on a table that was counted before."""
+    here = bounded.vectors(engine.execute(bounded.sql(engine.dialect, ingested or {})))
     for statistic, mine, right in zip(bounded.tally.statistics, here, exact(bounded.tally, found), strict=True):
         assert mine.dtype == "int64"
         assert mine.flags.c_contiguous
@@ -84,7 +89,7 @@ def source(found: list[dict[str, Any]], policy: Schema) -> Source:
         {column.name: column.type for column in table.columns},
         data=as_arrow(found),
         unit=table.unit,
-        counts=COUNTS[table.name],
+        counts=INGESTED[table.name].counts,
         missing=(),
     )
 

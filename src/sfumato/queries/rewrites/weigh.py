@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from sfumato.core import Bug
@@ -28,19 +27,3 @@ def _read(rows: object) -> Read:
     if not isinstance(rows, Read):
         raise Bug("rows were weighed before they were normalised")
     return rows
-
-
-def counted_at_ingest(tally: Tally, counts: Mapping[str, str]) -> Tally:
-    """The same weights from row counts that an ingest wrote beside every row, in the columns `counts` names by table.
-
-    They count the whole table, so they take the place of n only where the whole table is left: the same answer, sooner.
-    """
-    weigh = tally.child
-    if not isinstance(weigh, Weigh):
-        raise Bug("a tally without weights was about to be counted")
-    match weigh.child:
-        case Read(table=table, unit=str()) as read if table in counts:
-            whole = replace(read, counts=counts[table])
-            return replace(tally, child=replace(weigh, child=whole, counted="ingest"))
-        case _:
-            return tally
