@@ -5,6 +5,8 @@ from sfumato.mechanisms.choice.exponential import Exponential
 from sfumato.mechanisms.choice.noisy_max import NoisyMax
 from sfumato.mechanisms.choice.permute_and_flip import PermuteAndFlip
 from sfumato.mechanisms.choice.top_k import TopK
+from sfumato.mechanisms.histogram.gaussian import GaussianHistogram
+from sfumato.mechanisms.histogram.laplace import LaplaceHistogram
 from sfumato.mechanisms.law import Law
 from sfumato.mechanisms.local.duchi import Duchi
 from sfumato.mechanisms.local.forced import ForcedResponse
@@ -35,6 +37,8 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     BoundedNoise,
     OnlineBoundedNoise,
     LatticeNoise,
+    LaplaceHistogram,
+    GaussianHistogram,
     AboveThreshold,
     SparseVector,
     RunningCount,
@@ -65,9 +69,11 @@ __all__ = [
     "FactoredCount",
     "ForcedResponse",
     "Gaussian",
+    "GaussianHistogram",
     "HadamardResponse",
     "Hybrid",
     "Laplace",
+    "LaplaceHistogram",
     "LatticeNoise",
     "Law",
     "LocalHashing",
