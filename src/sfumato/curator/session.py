@@ -22,6 +22,8 @@ from sfumato.queries.plan import Released
 
 if TYPE_CHECKING:
     from sfumato.curator.dataset import Dataset
+    from sfumato.curator.live import Live
+    from sfumato.mechanisms.stream.interactive import Interactive
 
 Asked = str | Question | Released | Preview
 """SQL text, a question of a frame, its plan, or what `preview` returned."""
@@ -59,7 +61,7 @@ class Session:
             return question
         if (epsilon is None) == (within is None):
             raise _no_price()
-        bounded = bound(self._plan(question), self.dataset.schema)
+        bounded = bound(self.plan(question), self.dataset.schema)
         terms: dict[str, Any] = {
             "budget": self.dataset.budget,
             "version": self.dataset.policy.version,
@@ -115,9 +117,29 @@ class Session:
             sources=previews,
         )
 
+    def start(self, mechanism: type[Interactive[Any]], *, epsilon: Number, delta: Number = 0, **public: Any) -> Live:
+        """An interactive mechanism, charged whole now: `start(AboveThreshold, threshold=500, epsilon="0.3")`.
+
+        Its `ask` takes counts, one after the other. It lives in this process: when it ends, so does the mechanism, and the
+        charge stays.
+        """
+        from sfumato.curator.live import start
+
+        return start(self, mechanism, epsilon=epsilon, delta=delta, **public)
+
     def left(self) -> Left:
         """What this analyst may still spend."""
         return self.dataset.ledger.left(self.analyst)
+
+    def plan(self, question: str | Question | Released) -> Released:
+        """The plan of anything that can be asked."""
+        match question:
+            case str():
+                return self.sql(question).plan
+            case Question():
+                return question.plan
+            case _:
+                return question
 
     # From question to stored answer.
 
@@ -176,15 +198,6 @@ class Session:
         if found is None:
             raise Bug("an answer that was handed out is not in the ledger")
         return _vectors(found)
-
-    def _plan(self, question: str | Question | Released) -> Released:
-        match question:
-            case str():
-                return self.sql(question).plan
-            case Question():
-                return question.plan
-            case _:
-                return question
 
     def _confidence(self, asked: Number | None) -> Fraction:
         default = self.dataset.policy.document.answers.confidence

@@ -221,6 +221,10 @@ class Ledger:
             record = self._append(transaction, head, Kind.FREEZE, body)
         self._seen.advance(record.n, record.digest)
 
+    def refuse_frozen(self, analyst: str) -> None:
+        """NotAllowed while the owner has stopped this analyst, or everyone."""
+        self._refuse_frozen(self.totals(), analyst)
+
     def left(self, analyst: str) -> Left:
         """What may still be spent. Under `zcdp` the amounts are rho."""
         totals = self.totals()
