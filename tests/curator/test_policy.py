@@ -23,6 +23,7 @@ from sfumato.core import BadInput, BadPolicy, Relation
 from sfumato.curator.ledger.records import Charge
 from sfumato.curator.policy import Policy
 from sfumato.curator.policy.document import Document, json_schema
+from sfumato.queries.schema import Step
 
 ADULT = """\
 [dataset]
@@ -159,9 +160,10 @@ def test_the_caps_under_zcdp_keep_the_promise() -> None:
 def test_a_hospital(tmp_path: Path) -> None:
     policy = hospital(tmp_path)
     schema = policy.schema()
-    assert policy.linked == {"diagnoses"}
-    assert [table.name for table in schema.tables] == ["stays", "communes"]
-    stays, communes = schema.tables
+    assert [table.name for table in schema.tables] == ["stays", "diagnoses", "communes"]
+    stays, diagnoses, communes = schema.tables
+    assert (diagnoses.unit, diagnoses.path) == ("patient_id", (Step("stay_id", "stays", "stay_id"),))
+    assert communes.unique == ("code",)
     assert stays.columns[0].range == (date(2020, 1, 1), date(2030, 12, 31))
     assert (communes.public, communes.unit) == (True, None)
     listed = policy.lists["diagnoses", "icd10"]

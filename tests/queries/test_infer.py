@@ -13,15 +13,16 @@ from sfumato.core import NotSupported
 from sfumato.queries.domain import domain
 from sfumato.queries.evaluate import LOWER, UPPER, evaluate, like
 from sfumato.queries.expression import Field, Measure
-from sfumato.queries.infer import STEPS, Type, infer, scope_of
+from sfumato.queries.infer import STEPS, Type, infer, visible
 from sfumato.queries.schema import Value
-from sfumato.queries.sql.parse import parse_row_expression, relation_of
+from sfumato.queries.sql.names import Names, relation_of
+from sfumato.queries.sql.parse import parse_row_expression
 from sfumato.testing.oracle import settled
 from sfumato.testing.questions import COLUMNS, Draw, condition_text, key_text, number_text, rows, schema
 
 TABLE = schema().tables[0]
-COLUMNS_OF = relation_of(TABLE).columns
-SCOPE = scope_of(TABLE)
+COLUMNS_OF = Names((("", relation_of(TABLE, schema()).columns),))
+SCOPE = visible(TABLE)
 LISTED = {column.name: column.values for column in COLUMNS if isinstance(column.values, tuple)}
 ROWS: list[dict[Field | Measure, Value]] = [
     {Field(column.name): settled(row[column.name], column) for column in COLUMNS}

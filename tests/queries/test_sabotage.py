@@ -23,7 +23,7 @@ from sfumato.queries.bounded import Bounded, bound
 from sfumato.queries.plan import Filter, Tally, Weigh
 from sfumato.queries.schema import Column, Schema, Table, Unit
 from sfumato.queries.sql import emit as emitter
-from sfumato.queries.sql import formula
+from sfumato.queries.sql import formula, relation
 from sfumato.queries.sql.parse import parse
 from sfumato.testing import oracle
 from sfumato.testing.stability import check_moved, without
@@ -116,9 +116,9 @@ def test_a_broken_statement_is_noticed(
     monkeypatch: pytest.MonkeyPatch, name: str, broken: Callable[..., exp.Expr], check: Check, text: str
 ) -> None:
     check(text)
-    monkeypatch.setattr(emitter, name, broken)
-    if name == "clamped":
-        monkeypatch.setattr(formula, name, broken)
+    for module in (emitter, formula, relation):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, broken)
     with pytest.raises(AssertionError):
         check(text)
 

@@ -18,7 +18,7 @@ from sfumato.mechanisms import Mechanism
 from sfumato.queries.answer import estimate, holder
 from sfumato.queries.bounded import Bounded
 from sfumato.queries.expression import Measure
-from sfumato.queries.plan import Aggregate, Rowwise, Select, aggregate_of, table_of
+from sfumato.queries.plan import Aggregate, Rowwise, Select, aggregate_of, tables_of
 
 _LARGEST_EPSILON = Fraction(1000)
 
@@ -147,7 +147,7 @@ class Preview:
         """What a count counts."""
         tally, about = self.bounded.tally, self.bounded.about
         most = self.bounded.tally.child.bound  # type: ignore[union-attr]
-        return f"{table_of(tally)}, at most {most} per {about.unit}"
+        return f"{' joined with '.join(tables_of(tally))}, at most {most} per {about.unit}"
 
     def described(self) -> list[dict[str, str]]:
         """The mechanisms, as keys and certificates spell them."""

@@ -11,14 +11,20 @@ from sfumato.core import EngineFailed
 Type = Literal["integer", "number", "category", "text", "boolean", "date"]
 
 
+UNITS = ""
+"""The set of the columns that name units."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where a table's rows are, and what its columns are to be read as.
 
     `location` is "csv:PATH", "parquet:GLOB" or "duckdb:FILE:TABLE"; `data` is a table in memory instead. Values that
-    cannot be read as their type are NULL, and so are the texts in `missing`. The column that names the unit keeps every
-    value apart: it is never read as a number that two spellings could share.
+    cannot be read as their type are NULL, and so are the texts in `missing`. The column that names the unit, and the
+    `keys` that lead from table to table, keep every value apart: none is read as a number that two spellings could share.
+    `keys` gives each such column the name of the set of columns that it is compared with, and an engine reads all of one
+    set alike; the columns that name units are a set too.
     """
 
     columns: Mapping[str, Type]
@@ -27,6 +33,12 @@ class Source:
     unit: str | None = None
     counts: str | None = None
     missing: tuple[str, ...] = field(default=("",))
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def matched(self) -> dict[str, str]:
+        """Every column that rows are matched by, with the name of its set."""
+        return ({} if self.unit is None else {self.unit: UNITS}) | dict(self.keys)
 
 
 @runtime_checkable

@@ -84,8 +84,11 @@ class DuckDB:
         self._connection.execute("SET enable_progress_bar = false")
         # Counting the rows of each unit costs a third when integer units are dense enough for a plain array.
         self._connection.execute("SET perfect_ht_threshold = 20")
-        for place, (name, source) in enumerate(sources.items()):
-            self._open(f"source_{place}", name, source)
+        origins = {name: self._origin(f"source_{place}", each) for place, (name, each) in enumerate(sources.items())}
+        found = {name: self._described(origin) for name, origin in origins.items()}
+        texts = _texts(sources, found)
+        for name, source in sources.items():
+            self._open(name, source, origins[name], found[name], texts)
         folders = ", ".join(_text(folder) for folder in sorted({*map(_folder, sources.values()), *look_in}) if folder)
         self._connection.execute(f"SET allowed_directories = [{folders}]")
         self._connection.execute("SET enable_external_access = false")
@@ -125,19 +128,22 @@ class DuckDB:
             except Exception:
                 raise failure() from None
 
-    def _open(self, raw: str, name: str, source: Source) -> None:
+    def _described(self, origin: str) -> dict[str, str]:
+        return {str(column): str(kind) for column, kind, *_ in self._rows(f"DESCRIBE SELECT * FROM {origin}")}
+
+    def _open(self, name: str, source: Source, origin: str, found: Mapping[str, str], texts: frozenset[str]) -> None:
         """A view under the table's name, in which every declared column has its one physical type."""
-        origin = self._origin(raw, source)
-        found = {str(column): str(kind) for column, kind, *_ in self._rows(f"DESCRIBE SELECT * FROM {origin}")}
         wanted: dict[str, str] = {}
-        if source.unit is not None:
-            wanted[source.unit] = _apart(source.unit, _kind(found, source.unit), source.missing)
+        for column, matched in source.matched.items():
+            kind = _kind(found, column)
+            apart = _apart(column, kind, source.missing)
+            wanted[column] = f"CAST({apart} AS VARCHAR)" if matched in texts else apart
+            if column in source.columns:
+                _check_unit(column, "VARCHAR" if matched in texts else kind, source.columns[column])
         if source.counts is not None:
             wanted[source.counts] = f"CAST({_quoted(source.counts)} AS BIGINT)"
         for column, kind in source.columns.items():
-            if column == source.unit:
-                _check_unit(column, _kind(found, column), kind)
-            elif column not in wanted:
+            if column not in wanted:
                 wanted[column] = _read(column, _kind(found, column), kind, source.missing)
         chosen = ", ".join(f"{expression} AS {_quoted(column)}" for column, expression in wanted.items())
         self._rows(f"CREATE TEMP VIEW {_quoted(name)} AS SELECT {chosen or '1 AS one'} FROM {origin}")
@@ -183,8 +189,18 @@ def _kind(found: Mapping[str, str], column: str) -> str:
         ) from None
 
 
+def _texts(sources: Mapping[str, Source], found: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
+    """The sets of columns that are compared as text: the source does not have all of one set in one type."""
+    kinds: dict[str, set[str]] = {}
+    for name, source in sources.items():
+        for column, matched in source.matched.items():
+            kind = _kind(found[name], column)
+            kinds.setdefault(matched, set()).add("BIGINT" if kind in WHOLE else kind if kind in APART else "VARCHAR")
+    return frozenset(matched for matched, those in kinds.items() if len(those) > 1)
+
+
 def _apart(column: str, kind: str, missing: tuple[str, ...]) -> str:
-    """The unit's column, two values equal only if they are the same value."""
+    """A column that rows are matched by, two values equal only if they are the same value."""
     if kind == "VARCHAR":
         return _without(column, missing)
     if kind in WHOLE:
@@ -197,7 +213,7 @@ def _check_unit(column: str, kind: str, wanted: Type) -> None:
     fits = kind in WHOLE if wanted == "integer" else kind == "VARCHAR" and wanted in {"category", "text"}
     if not fits:
         raise BadInput(
-            f"{column} names the unit and cannot be read as {wanted}",
+            f"{column} names the unit or leads to it, and cannot be read as {wanted}",
             hint="declare it as text (or as an integer where the source has integers)",
             code="SF019",
         )

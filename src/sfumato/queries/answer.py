@@ -17,7 +17,8 @@ from sfumato.queries.bounded import Bounded
 from sfumato.queries.evaluate import evaluate
 from sfumato.queries.expression import Call, Expression, Field, Literal, Measure, measures
 from sfumato.queries.plan import Aggregate, Having, Limit, Released, Rowwise, Select, Sort, Statistic, Units
-from sfumato.queries.rewrites.tally import counting, scope_of
+from sfumato.queries.rewrites.tally import counting
+from sfumato.queries.rows import scope_of
 from sfumato.queries.schema import Value
 
 if TYPE_CHECKING:

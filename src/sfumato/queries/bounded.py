@@ -15,7 +15,7 @@ from sfumato.queries.infer import infer
 from sfumato.queries.ingested import Ingested, counted_at_ingest
 from sfumato.queries.plan import Having, Limit, Plan, Released, Select, Sort, Tally, Weigh, aggregate_of, canonical
 from sfumato.queries.rewrites import RULES, in_order
-from sfumato.queries.rewrites.tally import scope_of
+from sfumato.queries.rows import scope_of
 from sfumato.queries.schema import Schema, Value
 from sfumato.queries.stability import sensitivities, together
 

@@ -5,16 +5,20 @@ table.filter(sex="F").filter("age >= ?", 40).group_by("education").agg(n=count()
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import Literal as OneOf
 
 from sfumato.core import BadInput, NotSupported
 from sfumato.queries.bounded import bound
-from sfumato.queries.expression import Expression, Field, Literal, Measure, MeasureKind
+from sfumato.queries.expression import Expression, Literal, Measure, MeasureKind
 from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Rows, Select, Sort
 from sfumato.queries.rewrites import in_order
-from sfumato.queries.schema import Schema, Table
+from sfumato.queries.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.queries.sql.names import Names, Relation
 
 
 class Asker(Protocol):
@@ -65,17 +69,21 @@ def stddev(of: str, *, sample: bool = True) -> Aggregation:
 @final
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Rows of one table, filtered and with computed columns. Nothing is read until a question is asked."""
+    """Rows of tables, joined, filtered and with computed columns. Nothing is read until a question is asked."""
 
     schema: Schema
-    table: Table
-    rows: Rows
-    columns: Mapping[str, Any]
+    relation: Relation
+    names: Names
+    name: str
     asker: Asker | None = None
+
+    @property
+    def rows(self) -> Rows:
+        return self.relation.rows
 
     def filter(self, condition: str | None = None, /, *parameters: object, **equal: object) -> Frame:
         """The rows where an SQL condition is true (each `?` a parameter), and where columns equal values (None: NULL)."""
-        from sfumato.queries.sql.parse import literal, lookup
+        from sfumato.queries.sql.parse import literal
         from sfumato.queries.sql.scalar import apply
 
         conditions: list[Expression] = []
@@ -85,22 +93,53 @@ class Frame:
                 raise NotSupported("a condition is needed here", hint="compare it with something", code="SF021")
             conditions.append(read.expression)
         for name, value in equal.items():
-            column = lookup(self.columns, name)
-            if column is None:
-                raise _hidden()
+            column = self.names.find(name)
             same = apply("is_null", column) if value is None else apply("eq", column, literal(value))
             conditions.append(same.expression)
-        return replace(self, rows=Filter(self.rows, tuple(conditions))) if conditions else self
+        if not conditions:
+            return self
+        return replace(self, relation=replace(self.relation, rows=Filter(self.rows, tuple(conditions))))
+
+    def join(
+        self, other: Frame, *, on: str | Sequence[str] | Mapping[str, str], how: OneOf["inner", "left"] = "inner"
+    ) -> Frame:
+        """The rows of both that belong to one unit, or the public row of a key: `on` names what both sides share, or
+        gives for a column of this side the one on the other.
+
+        What is allowed is what SQL allows: the unit's column, a declared link, or a unique key of a public table. Columns
+        of both tables that have the same name are written `table.column`.
+        """
+        from sfumato.queries.sql.join import Joining
+
+        if how not in ("inner", "left"):
+            raise NotSupported("only inner and left joins are understood", hint="write how='left'", code="SF010")
+        if other.names.computed or len(other.names.parts) > 1:
+            raise NotSupported(
+                "only a table, with or without filters, can be joined",
+                hint="join one table after the other",
+                code="SF010",
+            )
+        if any(other.name == name for name, _ in self.names.parts):
+            raise NotSupported(
+                "two tables have the same name here", hint="ask in SQL: FROM t AS a JOIN t AS b", code="SF010"
+            )
+        joining = Joining(self.relation, self.names, other.relation, other.name, outer=how == "left")
+        pairs = on if isinstance(on, Mapping) else {name: name for name in ([on] if isinstance(on, str) else on)}
+        for mine, theirs in pairs.items():
+            joining.same(mine, theirs)
+        relation, names = joining.joined()
+        return replace(self, relation=relation, names=names)
 
     def with_columns(self, **computed: str) -> Frame:
         """More columns, each an SQL expression over those there are."""
-        return replace(self, columns={**self.columns, **{name: self._read(text) for name, text in computed.items()}})
+        found = {**self.names.computed, **{name: self._read(text) for name, text in computed.items()}}
+        return replace(self, names=replace(self.names, computed=found))
 
     def group_by(self, *keys: str, **named: str) -> Grouped:
         """One group per combination of public keys: columns by name, expressions by `name="expression"`."""
         found = {**{key: self._read(key) for key in keys}, **{name: self._read(text) for name, text in named.items()}}
-        if any(typed.type.kind == "unit" for typed in found.values()):
-            raise _hidden()
+        for typed in found.values():
+            _shown(typed)
         return Grouped(self, tuple((name, typed.expression) for name, typed in found.items()))
 
     def agg(self, **measures: Aggregation) -> Question:
@@ -136,29 +175,27 @@ class Frame:
         if aggregation.of is None:
             return Measure(aggregation.kind)
         read = self._read(aggregation.of)
-        of = read.expression
-        unit = self.table.unit is not None and of == Field(self.table.unit)
+        of, unit = read.expression, self.relation.is_unit(read)
         if aggregation.kind == "present" and (unit or (isinstance(of, Literal) and of.value is not None)):
             return Measure("rows")
-        if read.type.kind == "unit":
-            raise _hidden()
+        _shown(read)
         return Measure(aggregation.kind, of)
 
     def _read(self, text: str, parameters: tuple[object, ...] = ()) -> Any:
         from sfumato.queries.sql.parse import parse_row_expression
 
-        return parse_row_expression(text, self.columns, parameters)
+        return parse_row_expression(text, self.names, parameters)
 
 
 def frame(schema: Schema, table: str, *, asker: Asker | None = None) -> Frame:
     """All the rows of a table."""
-    from sfumato.queries.sql.parse import relation_of
+    from sfumato.queries.sql.names import Names, relation_of
 
     found = schema.table(table)
     if found is None:
         raise NotSupported("this table is not in the policy", hint="see `sfumato tables`", code="SF022")
-    relation = relation_of(found)
-    return Frame(schema, found, relation.rows, relation.columns, asker)
+    relation, name = relation_of(found, schema), found.name.casefold()
+    return Frame(schema, relation, Names(((name, relation.columns),)), name, asker)
 
 
 @final
@@ -174,6 +211,8 @@ class Grouped:
         if not measures:
             raise BadInput("nothing is measured", hint="write agg(n=count(), hours=mean('hours'))")
         found = tuple((name, self.frame.measure(each)) for name, each in measures.items())
+        if not self.frame.relation.owned:
+            raise NotSupported("this table is public: it needs no curator", hint="read it directly", code="SF021")
         rows = Aggregate(self.frame.rows, tuple(key for _, key in self.keys), tuple(each for _, each in found))
         bound(rows, self.frame.schema)  # what has no private answer is refused here, where it was written
         return Question(
@@ -232,12 +271,10 @@ class Question:
         return replace(self, plan=_ordered(replace(self.plan, child=child), self.schema))
 
 
-def _hidden() -> NotSupported:
-    return NotSupported(
-        "this column is not declared in the policy: hidden, or not there at all",
-        hint="see `sfumato tables` for what can be asked",
-        code="SF022",
-    )
+def _shown(of: Any) -> None:
+    from sfumato.queries.sql.names import shown
+
+    shown(of)
 
 
 def _ordered(plan: Select, schema: Schema) -> Select:

@@ -31,7 +31,7 @@ Edge = Fraction | date
 class Type:
     """What a value can be. `released` numbers are answers already: no grid, no range, nothing left to protect."""
 
-    kind: OneOf["number", "text", "boolean", "date", "unit", "null"]
+    kind: OneOf["number", "text", "boolean", "date", "unit", "key", "null"]
     nullable: bool = True
     low: Edge | None = None
     high: Edge | None = None
@@ -71,11 +71,13 @@ def column_type(column: Column) -> Type:
             assert_never(column.type)
 
 
-def scope_of(table: Table) -> dict[str, Type]:
-    """The columns of a table that a question may read. The unit, if not declared, may only be counted."""
+def visible(table: Table, keys: frozenset[str] = frozenset()) -> dict[str, Type]:
+    """The columns of a table that a question may name. The unit and `keys`, if not declared, only count and join."""
     scope = {column.name: column_type(column) for column in table.columns}
     if table.unit is not None:
         scope.setdefault(table.unit, Type("unit"))
+    for key in sorted(keys):
+        scope.setdefault(key, Type("key"))
     return scope
 
 
@@ -121,6 +123,12 @@ def result(operation: str, types: Sequence[Type], arguments: Sequence[Expression
         raise NotSupported(
             "the column that names the unit is hidden",
             hint="it can be counted with COUNT(DISTINCT ...), or declared in the policy as a column",
+            code="SF022",
+        )
+    if any(each.kind == "key" for each in types):
+        raise NotSupported(
+            "this column leads from one table to another, and is hidden otherwise",
+            hint="it can stand in ON; declare it in the policy as a column to do more with it",
             code="SF022",
         )
     nullable = any(each.nullable for each in types)
@@ -409,7 +417,7 @@ def _all(types: Iterable[Type], kind: str) -> None:
             raise _mismatch(f"a {kind} is needed here, and this is a {each.kind}", "compare and combine like with like")
 
 
-def _same_kind(types: Iterable[Type]) -> OneOf["number", "text", "boolean", "date", "unit", "null"]:
+def _same_kind(types: Iterable[Type]) -> OneOf["number", "text", "boolean", "date", "unit", "key", "null"]:
     kinds = {each.kind for each in types if each.kind != "null"}
     if len(kinds) > 1:
         raise _mismatch(f"a {' and a '.join(sorted(kinds))} meet here", "compare and combine like with like")

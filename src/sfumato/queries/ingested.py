@@ -25,15 +25,15 @@ class Ingested:
 def counted_at_ingest(tally: Tally, ingested: Mapping[str, Ingested]) -> Tally:
     """The same tally with the rows of each unit counted by an ingest, where its conditions leave every row of the table.
 
-    A filter that leaves fewer rows leaves a unit fewer, and then they are counted as they are left.
+    A filter that leaves fewer rows leaves a unit fewer, and a join more or fewer; then they are counted as they are left.
     """
     weigh = tally.child
     if not isinstance(weigh, Weigh):
         raise Bug("a tally without weights was about to be counted")
     match weigh.child:
-        case Read(unit=str()) as read:
+        case Read(unit=str(), path=()) as read:
             conditions: tuple[Expression, ...] = ()
-        case Filter(Read(unit=str()) as read, conditions):
+        case Filter(Read(unit=str(), path=()) as read, conditions):
             pass
         case _:
             return tally

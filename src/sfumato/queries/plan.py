@@ -1,31 +1,36 @@
 """A question as a tree: a closed union of frozen nodes, one description for SQL, frames, certificates and tests.
 
-What is asked:       Limit | Sort | Having | Select  over  Aggregate  over  Filter  over  Scan
-What an engine does: Tally  over  Weigh  over  Filter  over  Read                 (written by the rewrites)
+What is asked:       Limit | Sort | Having | Select  over  Aggregate  over  rows  over  Scan
+What an engine does: Tally  over  Weigh  over  rows  over  Read                   (written by the rewrites)
+rows:                Filter | Derive | Join
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date
 from enum import Enum
 from fractions import Fraction
 from typing import Literal as OneOf
-from typing import final
+from typing import assert_never, final
 
 from sfumato.core import Bug
 from sfumato.queries.expression import Expression, Measure, encode
-from sfumato.queries.schema import Column, Value
+from sfumato.queries.schema import Column, Step, Value
+
+LATER = {"later": True}
+"""Fields that came after the first answers: left out of canonical text where they say nothing, so that keys stay."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Every row of a table."""
+    """Every row of a table. Its columns are called `prefix` and their name, so that joined tables keep theirs apart."""
 
     table: str
+    prefix: str = field(default="", metadata=LATER)
 
 
 @final
@@ -35,6 +40,33 @@ class Filter:
 
     child: Rows
     conditions: tuple[Expression, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Derive:
+    """The rows with more columns, each computed from one row."""
+
+    child: Rows
+    columns: tuple[tuple[str, Expression], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Rows of both sides that belong to one unit, or rows of one unit with public rows, where all of `on` is true.
+
+    The unit is always part of the condition when both sides have one. `link` names columns, left and right, that a
+    declared foreign key connects: they are compared as the owner stored them. `unique` is the public column on the right
+    that is declared to hold each value once: values that it holds more often match nothing.
+    """
+
+    left: Rows
+    right: Rows
+    kind: OneOf["inner", "left"]
+    on: tuple[Expression, ...] = ()
+    link: tuple[str, str] | None = None
+    unique: str | None = None
 
 
 @final
@@ -99,14 +131,20 @@ class Select:
 class Read:
     """A table's rows, normalised: NaN is NULL, numbers lie in their range on their grid, a NULL unit has no rows.
 
-    `unit` is None when every row is a unit of its own. `counts` names a column in which an ingest has written how many rows
-    the row's unit has.
+    `unit` is None when every row is a unit of its own, or, if not `owned`, when rows get their unit from what they are
+    joined to (public rows do). With a `path`, the unit is read at its end: rows that it leads nowhere are nobody's and
+    dropped; a row that it leads to two units is a row of each. `keys` are columns that links compare as they are stored. `counts` names
+    a column in which an ingest has written how many rows the row's unit has.
     """
 
     table: str
     unit: str | None
     columns: tuple[Column, ...]
     counts: str | None = None
+    prefix: str = field(default="", metadata=LATER)
+    path: tuple[Step, ...] = field(default=(), metadata=LATER)
+    owned: bool = field(default=True, metadata=LATER)
+    keys: tuple[str, ...] = field(default=(), metadata=LATER)
 
 
 @final
@@ -192,7 +230,7 @@ class Tally:
     statistics: tuple[Statistic, ...]
 
 
-Rows = Scan | Filter | Read
+Rows = Scan | Filter | Derive | Join | Read
 Released = Aggregate | Having | Sort | Limit | Select
 Plan = Rows | Released | Weigh | Tally
 
@@ -211,7 +249,8 @@ def _encoded(node: object) -> object:
         case None | bool() | int() | str() | Fraction() | date():
             return encode(node)
         case _ if is_dataclass(node):
-            return {"node": type(node).__name__} | {f.name: _encoded(getattr(node, f.name)) for f in fields(node)}
+            said = [f for f in fields(node) if not (f.metadata and getattr(node, f.name) == f.default)]
+            return {"node": type(node).__name__} | {f.name: _encoded(getattr(node, f.name)) for f in said}
     raise Bug("a plan holds something that has no canonical form")
 
 
@@ -222,8 +261,27 @@ def aggregate_of(plan: Released) -> Aggregate:
     return plan
 
 
-def table_of(plan: Rows | Weigh | Tally) -> str:
-    """The table whose rows are read."""
-    while not isinstance(plan, Scan | Read):
-        plan = plan.child
-    return plan.table
+def tables_of(plan: Rows | Weigh | Tally) -> tuple[str, ...]:
+    """The tables whose rows are read, in the order of the question."""
+    match plan:
+        case Scan(table) | Read(table):
+            return (table,)
+        case Join(left, right):
+            return (*tables_of(left), *tables_of(right))
+        case _:
+            return tables_of(plan.child)
+
+
+def scans_of(rows: Rows) -> tuple[Scan, ...]:
+    """The scans that rows begin with, in the order of the question."""
+    match rows:
+        case Scan():
+            return (rows,)
+        case Join(left, right):
+            return (*scans_of(left), *scans_of(right))
+        case Filter(child) | Derive(child):
+            return scans_of(child)
+        case Read():
+            return ()
+        case _:
+            assert_never(rows)

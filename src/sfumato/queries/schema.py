@@ -101,10 +101,21 @@ def _default_grain(column: Column) -> Fraction:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Step:
+    """A declared foreign key: `column` of the table at hand holds a `key` of `table`, and the row's unit is found there."""
+
+    column: str
+    table: str
+    key: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Table:
     """One table: the columns that may be named, and the column that says whose row it is.
 
-    `size` is a public, approximate number of rows: it only decides how finely sums may be kept.
+    `size` is a public, approximate number of rows: it only decides how finely sums may be kept. With a `path`, `unit` is
+    a column of the table that its last step leads to. `unique` names columns that hold each value once.
     """
 
     name: str
@@ -112,6 +123,8 @@ class Table:
     unit: str | None = None
     public: bool = False
     size: int | None = None
+    path: tuple[Step, ...] = ()
+    unique: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name.casefold() for column in self.columns]
@@ -147,3 +160,9 @@ class Schema:
 
     def table(self, name: str) -> Table | None:
         return next((table for table in self.tables if table.name == name), None)
+
+    def keys(self, name: str) -> frozenset[str]:
+        """The columns of a table that declared foreign keys use, on either side."""
+        steps = [(table.name, table.path[0]) for table in self.tables if table.path]
+        own = {step.column for table, step in steps if table == name}
+        return frozenset(own | {step.key for _, step in steps if step.table == name})

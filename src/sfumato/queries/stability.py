@@ -12,7 +12,7 @@ from sfumato.core.neighbours import Neighbours
 from sfumato.queries.cells import cells
 from sfumato.queries.infer import Scope, infer
 from sfumato.queries.plan import Rowwise, Statistic, Tally, Units, Weigh
-from sfumato.queries.rewrites.tally import scope_of
+from sfumato.queries.rows import scope_of
 
 
 def sensitivities(tally: Tally, about: Neighbours) -> tuple[Sensitivity, ...]:

@@ -12,7 +12,8 @@ from sfumato.queries.bounded import Bounded, bound
 from sfumato.queries.ingested import Ingested
 from sfumato.queries.schema import Schema
 from sfumato.queries.sql.parse import parse
-from sfumato.testing.oracle import exact
+from sfumato.testing import several
+from sfumato.testing.oracle import Raw, exact
 from sfumato.testing.questions import COLUMNS, Draw, question, rows, schema
 
 Factory = Callable[[Mapping[str, Source]], Engine]
@@ -32,7 +33,8 @@ def check_engine(factory: Factory, questions: int = 200, *, word: str = "sfumato
 
     `factory` opens an engine on tables given as pyarrow data.
     """
-    answered = refused = 0
+    answered = _check_joined(factory, Draw(f"{word}/joined"), questions // 4)
+    questions, refused = questions - answered, 0
     for place, (policy, found) in enumerate(_tables(word)):
         engine = factory({"people": source(found, policy)})
         _check_failure(engine)
@@ -59,7 +61,7 @@ INGESTED = {"people": Ingested("rows_of_person")}
 def compare(
     engine: Engine,
     bounded: Bounded,
-    found: list[dict[str, Any]],
+    found: Raw | Mapping[str, Raw],
     text: str,
     ingested: Mapping[str, Ingested] | None = None,
 ) -> None:
@@ -69,6 +71,18 @@ def compare(
         assert mine.dtype == "int64"
         assert mine.flags.c_contiguous
         assert tuple(mine.tolist()) == right, f"{engine.dialect} differs in {statistic} of: {text}"
+
+
+def _check_joined(factory: Factory, draw: Draw, questions: int) -> int:
+    """Questions over several tables, whose keys repeat, lead nowhere, and belong to two units at once."""
+    policy = several.schema(max_rows=2)
+    for place in range(questions):
+        if place % 20 == 0:
+            found = several.tables(draw, 20)
+            engine = factory(several.sources(found, policy))
+        text = several.question(draw)
+        compare(engine, bound(parse(text, policy), policy), found, text)
+    return questions
 
 
 TABLES = 5

@@ -50,12 +50,14 @@ def command(policy_file: str, form: str, lang: Lang) -> None:
                 en=f"{table.name} protects each {unit.kind}: at most {unit.max_rows} row(s) of one count",
                 fr=f"{table.name} protège chaque {_french(unit.kind)} : au plus {unit.max_rows} ligne(s) comptent",
             )
-    for name in sorted(policy.linked):
-        talk(
-            lang,
-            en=f"{name} reaches its unit through another table, and cannot be asked yet",
-            fr=f"{name} atteint son unité par une autre table, et ne peut pas encore être interrogée",
-        )
+        if table.path:
+            way = ", then ".join(f"{step.column} to {step.table}.{step.key}" for step in table.path)
+            talk(
+                lang,
+                en=f"{table.name} reaches its {unit.kind} by {way}; rows that lead nowhere are left out",
+                fr=f"{table.name} atteint sa {_french(unit.kind)} par {way.replace('then', 'puis')} ; "
+                "les lignes qui ne mènent nulle part sont écartées",
+            )
 
 
 def _french(kind: str) -> str:

@@ -154,33 +154,24 @@ class Policy:
         return digest(body)
 
     def schema(self) -> Schema:
-        """What a question may name. Tables that reach their unit through another one are not in it yet."""
+        """What a question may name. A table that reaches its unit through others says by which steps."""
         from sfumato.curator.policy import rules
 
         document = self.document
+        whose = {name: rules.unit_of(document, name) for name in document.tables}
         tables = tuple(
             Table(
                 name,
-                tuple(
-                    rules.to_column(column, each, rules.values_of(each, self.lists.get((name, column))))
-                    for column, each in table.columns.items()
-                ),
-                table.unit,
+                rules.columns_of(name, table, self.lists),
+                whose[name][0],
                 table.public,
                 document.dataset.size,
+                path=whose[name][1],
+                unique=table.unique if table.public else (),
             )
             for name, table in document.tables.items()
-            if name not in self.linked
         )
         return Schema(tables, rules.schema_unit(document))
-
-    @property
-    def linked(self) -> frozenset[str]:
-        """The tables whose rows reach their unit through another table."""
-        from sfumato.curator.policy.rules import Link
-
-        tables = self.document.tables.items()
-        return frozenset(name for name, table in tables if table.unit is not None and Link.parse(table.unit))
 
     def sources(self, data: Mapping[str, Any] | None = None) -> dict[str, Source]:
         """What an engine opens: every table that a question may name, from its place or from `data`."""
@@ -193,7 +184,9 @@ class Policy:
                     f"the policy has no table {name}", hint=f"its tables are {', '.join(self.document.tables)}"
                 )
         found: dict[str, Source] = {}
-        for table in self.schema().tables:
+        schema = self.schema()
+        matched = matched_keys(schema)
+        for table in schema.tables:
             rules = self.document.tables[table.name]
             if rules.source is None and table.name not in given:
                 continue
@@ -201,8 +194,9 @@ class Policy:
                 columns={column.name: column.type for column in table.columns},
                 location=None if table.name in given else self.location(table.name),
                 data=given.get(table.name),
-                unit=table.unit,
+                unit=None if table.path else table.unit,
                 missing=self.missing,
+                keys=matched[table.name],
             )
         return found
 
@@ -210,6 +204,24 @@ class Policy:
         """Where a table's rows are, from any folder; None when they are handed over in memory."""
         source = self.document.tables[table].source
         return None if source is None else Place.parse(source).within(self.folder, table)
+
+
+def matched_keys(schema: Schema) -> dict[str, dict[str, str]]:
+    """For each table the columns that declared foreign keys compare, with one name for all that are compared together."""
+    from sfumato.engines.base import UNITS
+
+    names = {(table.name, table.unit): UNITS for table in schema.tables if table.unit is not None and not table.path}
+    pairs = [((table.name, table.path[0].column), table.path[0]) for table in schema.tables if table.path]
+    for here, step in pairs:
+        there = (step.table, step.key)
+        name = min(names.get(here, f"{step.table}.{step.key}"), names.get(there, f"{step.table}.{step.key}"))
+        for old in {names.get(here), names.get(there)} - {None}:
+            names.update({each: name for each, known in names.items() if known == old})
+        names[here] = names[there] = name
+    return {
+        table.name: {column: name for (owner, column), name in names.items() if owner == table.name and column}
+        for table in schema.tables
+    }
 
 
 def _syntax(error: Exception, text: str) -> BadPolicy:

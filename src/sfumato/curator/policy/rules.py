@@ -20,7 +20,7 @@ from sfumato.curator.policy.places import KeyPath
 from sfumato.curator.policy.problem import Problem
 from sfumato.curator.policy.source import KINDS as SOURCES
 from sfumato.curator.policy.source import Place
-from sfumato.queries.schema import Column, Kind, Unit, Value
+from sfumato.queries.schema import Column, Kind, Step, Unit, Value
 
 LARGE_EPSILON = 10
 _DELTA_OF_UNKNOWN_SIZE = Fraction(1, 1000)
@@ -112,6 +112,15 @@ def to_column(name: str, rules: ColumnRules, values: tuple[Value, ...] | Literal
     )
 
 
+def columns_of(name: str, table: TableRules, lists: Lists) -> tuple[Column, ...]:
+    """The columns that may be named. The key of a public table is text unless it is declared."""
+    found = [
+        to_column(column, rules, values_of(rules, lists.get((name, column)))) for column, rules in table.columns.items()
+    ]
+    keys = (key for key in dict.fromkeys(table.unique) if table.public and key not in table.columns)
+    return (*found, *(Column(key, "text") for key in keys))
+
+
 def values_of(rules: ColumnRules, public: PublicList | None) -> tuple[Value, ...] | Literal["private"] | None:
     """The keys of a column, wherever they are."""
     if rules.values == "private":
@@ -140,6 +149,15 @@ def kind_of(rules: ColumnRules) -> Kind:
                 case date():
                     return "date"
     return "category"
+
+
+def unit_of(document: Document, name: str) -> tuple[str | None, tuple[Step, ...]]:
+    """The column that says whose a table's rows are, and the steps to the table it stands in."""
+    unit, steps = document.tables[name].unit, []
+    while unit is not None and (link := Link.parse(unit)) is not None:
+        steps.append(Step(link.column, link.table, link.key))
+        unit = document.tables[link.table].unit
+    return unit, tuple(steps)
 
 
 def schema_unit(document: Document) -> Unit:

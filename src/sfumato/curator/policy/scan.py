@@ -133,7 +133,9 @@ def _mismatches(policy: Policy, name: str, found: dict[str, Kind | None]) -> Ite
 def _rows(policy: Policy, engine: DuckDB, table: Table) -> Iterator[tuple[Problem, bool]]:
     """Problems of one table, and whether each is an error."""
     path: KeyPath = ("tables", table.name)
-    if table.unit is not None:
+    if table.path:
+        yield from _links(engine, table)
+    elif table.unit is not None:
         yield from _units(policy, engine, table, table.unit)
     for n, column in enumerate(policy.document.tables[table.name].unique):
         if _holds(engine, f"SELECT count({_q(column)}) > count(DISTINCT {_q(column)}) FROM {_q('raw ' + table.name)}"):
@@ -185,6 +187,18 @@ def _units(policy: Policy, engine: DuckDB, table: Table, unit: str) -> Iterator[
             "this is safe; raise max_rows if counts should hold more of them",
         )
         yield said, False
+
+
+def _links(engine: DuckDB, table: Table) -> Iterator[tuple[Problem, bool]]:
+    """Whether the first step of a table's way to its unit leads to one row, every time. Where it does not, all is safe."""
+    path, step = ("tables", table.name, "unit"), table.path[0]
+    here, there, column, key = map(_q, (table.name, step.table, step.column, step.key))
+    if _holds(engine, f"SELECT count(*) > 0 FROM {here} ANTI JOIN {there} ON {here}.{column} = {there}.{key}"):
+        said = f"some rows of {table.name} lead to no row of {step.table}: they are nobody's, and never count"
+        yield Problem(path, said, "fill in the column, or add the rows that are missing"), False
+    if _holds(engine, f"SELECT count({key}) > count(DISTINCT {key}) FROM {there}"):
+        said = f"{step.key} is not unique in {step.table}: rows of {table.name} that lead there count each time"
+        yield Problem(path, said, "this is safe; link to a column that tells the rows apart", "SF010"), False
 
 
 def _values(engine: DuckDB, table: Table, column: Column, path: KeyPath) -> Iterator[Problem]:

@@ -7,8 +7,10 @@ from dataclasses import replace
 from sfumato.queries.expression import Call, Expression, Measure, call
 from sfumato.queries.plan import (
     Aggregate,
+    Derive,
     Filter,
     Having,
+    Join,
     Limit,
     Order,
     Plan,
@@ -38,6 +40,12 @@ def in_order(plan: Plan, schema: Schema) -> Plan:
                 child = below  # type: ignore[assignment]
             split = [part for each in conditions for part in _conjuncts(spelled(each))]
             return Filter(child, _sorted(split)) if split else child
+        case Derive(child, columns):
+            return Derive(in_order(child, schema), tuple((name, spelled(each)) for name, each in columns))  # type: ignore[arg-type]
+        case Join(left, right, on=on):
+            split = [part for each in on for part in _conjuncts(spelled(each))]
+            sides = in_order(left, schema), in_order(right, schema)
+            return replace(plan, left=sides[0], right=sides[1], on=_sorted(split))  # type: ignore[arg-type]
         case Aggregate(child, keys, measures):
             return Aggregate(
                 in_order(child, schema),  # type: ignore[arg-type]

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import assert_never, final
 
 from sfumato.core import Bug
 from sfumato.queries.expression import fields
-from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Plan, Read, Scan, Select, Sort
+from sfumato.queries.plan import (
+    Aggregate,
+    Derive,
+    Filter,
+    Having,
+    Join,
+    Limit,
+    Plan,
+    Read,
+    Rows,
+    Scan,
+    Select,
+    Sort,
+    scans_of,
+)
 from sfumato.queries.schema import Schema
 
 
@@ -17,20 +32,74 @@ def normalised(plan: Plan, schema: Schema) -> Plan:
             return replace(plan, child=normalised(plan.child, schema))  # type: ignore[arg-type]
         case Aggregate(child, keys, measures):
             wanted = frozenset().union(*map(fields, keys), *map(fields, measures))
-            return replace(plan, child=_read(child, schema, wanted))
+            return replace(plan, child=_Reading(schema).read(child, wanted))
         case _:
             raise Bug("only an aggregated question can be bounded")
 
 
-def _read(plan: Plan, schema: Schema, wanted: frozenset[str]) -> Filter | Read:
-    match plan:
-        case Filter(child, conditions):
-            return Filter(_read(child, schema, wanted.union(*map(fields, conditions))), conditions)
-        case Scan(name):
-            table = schema.table(name)
-            if table is None:
-                raise Bug("a question reads a table that its schema does not have")
-            columns = tuple(sorted((c for c in table.columns if c.name in wanted), key=lambda column: column.name))
-            return Read(name, table.unit, columns)
-        case _:
-            raise Bug("this cannot be read row by row")
+@final
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The way down one question: which keys links compare, and which scans get their unit through one."""
+
+    schema: Schema
+    keys: frozenset[str] = frozenset()
+    borrowing: frozenset[str] = frozenset()
+
+    def read(self, plan: Rows, wanted: frozenset[str]) -> Rows:
+        match plan:
+            case Filter(child, conditions):
+                return Filter(self.read(child, wanted.union(*map(fields, conditions))), conditions)
+            case Derive(child, columns):
+                used = tuple((name, each) for name, each in columns if name in wanted)
+                below = self.read(child, wanted.union(*(fields(each) for _, each in used)))
+                return Derive(below, used) if used else below
+            case Join():
+                return self._join(plan, wanted.union(*map(fields, plan.on)))
+            case Scan():
+                return self._scan(plan, wanted)
+            case Read():
+                raise Bug("rows were normalised twice")
+            case _:
+                assert_never(plan)
+
+    def _join(self, join: Join, wanted: frozenset[str]) -> Join:
+        below = self
+        if join.link is not None:
+            below = replace(below, keys=below.keys.union(join.link))
+            if join.kind == "inner":
+                below = replace(below, borrowing=below.borrowing.union(self._borrowing(join)))
+        if join.unique is not None:
+            wanted |= {join.unique}
+        return replace(join, left=below.read(join.left, wanted), right=below.read(join.right, wanted))
+
+    def _borrowing(self, join: Join) -> frozenset[str]:
+        """The side whose unit would be looked up along the very link that joins it: the join itself says whose it is."""
+        assert join.link is not None
+        (left, right), (mine, other) = join.link, (_scanned(join.left), _scanned(join.right))
+        for scan, key, far, there in ((other, right, left, join.left), (mine, left, right, join.right)):
+            table = None if scan is None else self.schema.table(scan.table)
+            if scan is None or table is None or not table.path or key != scan.prefix + table.path[0].column:
+                continue
+            if any(
+                far == each.prefix + table.path[0].key and each.table == table.path[0].table for each in scans_of(there)
+            ):
+                return frozenset({scan.prefix})
+        return frozenset()
+
+    def _scan(self, scan: Scan, wanted: frozenset[str]) -> Read:
+        table, prefix = self.schema.table(scan.table), scan.prefix
+        if table is None:
+            raise Bug("a question reads a table that its schema does not have")
+        columns = tuple(sorted((c for c in table.columns if prefix + c.name in wanted), key=lambda column: column.name))
+        keys = tuple(sorted(key for key in self.schema.keys(scan.table) if prefix + key in self.keys))
+        if table.public or prefix in self.borrowing:
+            return Read(scan.table, None, columns, None, prefix, owned=False, keys=keys)
+        return Read(scan.table, table.unit, columns, None, prefix, table.path, keys=keys)
+
+
+def _scanned(rows: Rows) -> Scan | None:
+    """The one table that these rows are taken from as they are."""
+    while isinstance(rows, Filter | Derive):
+        rows = rows.child
+    return rows if isinstance(rows, Scan) else None

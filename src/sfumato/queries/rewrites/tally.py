@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 from sfumato.core import Bug, NotSupported
 from sfumato.queries.domain import KEYS, domain
-from sfumato.queries.expression import Call, Expression, Field, Literal, Measure, call, fields
-from sfumato.queries.infer import Scope, Type, column_type, infer
+from sfumato.queries.expression import Expression, Literal, Measure, call, fields
+from sfumato.queries.infer import Scope, infer
 from sfumato.queries.plan import (
     Aggregate,
     Filter,
@@ -17,7 +16,6 @@ from sfumato.queries.plan import (
     Key,
     Limit,
     Plan,
-    Read,
     Rows,
     Rowwise,
     Select,
@@ -25,10 +23,11 @@ from sfumato.queries.plan import (
     Statistic,
     Tally,
     Units,
-    Weigh,
+    tables_of,
 )
 from sfumato.queries.rewrites.order import in_order
 from sfumato.queries.rewrites.weigh import WHOLE
+from sfumato.queries.rows import alone, declared_of, scope_of
 from sfumato.queries.schema import Column, Schema, Value
 
 SIZE = 10**8
@@ -46,8 +45,7 @@ def integers(plan: Plan, schema: Schema) -> Plan:
         case Having() | Sort() | Limit() | Select():
             return integers(plan.child, schema)
         case Aggregate(child, keys, measures):
-            table = _read_of(child)
-            size = next((t.size for t in schema.tables if t.name == table.table), None)
+            size = max((t.size or 0 for t in schema.tables if t.name in tables_of(child)), default=0)
             listed = tuple(_key(key, child) for key in keys)
             if math.prod(len(key.values) for key in listed) > KEYS:
                 raise NotSupported(
@@ -58,53 +56,18 @@ def integers(plan: Plan, schema: Schema) -> Plan:
             rows = in_order(
                 Filter(child, tuple(c for key in listed for c in _membership(key, scope_of(child)))), schema
             )
-            assert isinstance(rows, Filter | Read)
-            return Tally(rows, listed, statistics(measures, rows, max((size or SIZE) * ROOM, schema.unit.max_rows)))
+            most = max((size or SIZE) * ROOM, schema.unit.max_rows)
+            return Tally(rows, listed, statistics(measures, rows, most))  # type: ignore[arg-type]
         case _:
             raise Bug("only an aggregated question can be tallied")
 
 
-def _read_of(rows: Rows | Weigh) -> Read:
-    while isinstance(rows, Filter | Weigh):
-        rows = rows.child
-    if not isinstance(rows, Read):
-        raise Bug("rows were tallied before they were normalised")
-    return rows
-
-
-def scope_of(rows: Rows | Weigh) -> dict[str, Type]:
-    """The types of the columns of normalised rows, NULL excluded where a condition excludes it."""
-    match rows:
-        case Read(columns=columns):
-            return {column.name: column_type(column) for column in columns}
-        case Filter(child, conditions):
-            scope = scope_of(child)
-            for name in frozenset().union(*map(present, conditions)):
-                scope[name] = replace(scope[name], nullable=False)
-            return scope
-        case Weigh(child):
-            return scope_of(child)
-        case _:
-            raise Bug("rows were read before they were normalised")
-
-
-def present(condition: Expression) -> frozenset[str]:
-    """The columns that cannot be NULL where `condition` is true."""
-    match condition:
-        case Call("not", (Call("is_null", (Field(name),)),)):
-            return frozenset({name})
-        case Call("eq" | "lt" | "le" | "in" | "like", arguments):
-            return frozenset(each.name for each in arguments if isinstance(each, Field))
-        case _:
-            return frozenset()
-
-
 def _key(key: Expression, rows: Rows) -> Key:
     """The public values of a key, and NULL after them when the policy groups it."""
-    columns = {column.name: column for column in _read_of(rows).columns}
+    columns = declared_of(rows)
     scope = scope_of(rows)
     listed = {name: c.values for name, c in columns.items() if isinstance(c.values, tuple)}
-    used = [columns[name] for name in sorted(fields(key))]
+    used = [columns[name] for name in sorted(fields(key)) if name in columns]
     values = domain(key, scope, listed)
     if values is None:
         private = any(column.values == "private" for column in used)
@@ -148,14 +111,14 @@ def _complete(key: Expression, known: tuple[Value, ...], scope: Scope) -> bool:
     return every is not None and (every == known or set(every) <= set(known))
 
 
-def statistics(measures: tuple[Measure, ...], rows: Filter | Read, most: int) -> tuple[Statistic, ...]:
+def statistics(measures: tuple[Measure, ...], rows: Rows, most: int) -> tuple[Statistic, ...]:
     """The fewest cells that answer every measure. One column's mean gives its count and sum; its variance, all three.
 
     `most` rows of full weight have to fit in a 64-bit cell; what one unit has at its bound is no more.
     """
     scope = scope_of(rows)
-    columns = {column.name: column for column in _read_of(rows).columns}
-    whole = 1 if _read_of(rows).unit is None else WHOLE
+    columns = declared_of(rows)
+    whole = 1 if alone(rows) else WHOLE
     found: dict[Statistic, None] = {}
     wanted: dict[Expression, set[str]] = {}
     for measure in measures:
@@ -172,7 +135,7 @@ def statistics(measures: tuple[Measure, ...], rows: Filter | Read, most: int) ->
 
 
 def _check_nulls(of: Expression, scope: Scope, columns: dict[str, Column]) -> None:
-    if infer(of, scope).nullable and any(columns[name].null == "refuse" for name in fields(of)):
+    if infer(of, scope).nullable and any(columns[name].null == "refuse" for name in fields(of) if name in columns):
         raise _nulls()
 
 

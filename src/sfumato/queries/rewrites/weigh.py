@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sfumato.core import Bug
-from sfumato.queries.plan import Filter, Plan, Read, Tally, Weigh
+from sfumato.queries.plan import Plan, Tally, Weigh
+from sfumato.queries.rows import alone, owned
 from sfumato.queries.schema import Schema
 
 WHOLE = 2**20
@@ -17,13 +18,8 @@ def weighed(plan: Plan, schema: Schema) -> Plan:
     if not isinstance(plan, Tally) or isinstance(plan.child, Weigh):
         raise Bug("only a tally of unweighed rows can be weighed")
     rows = plan.child
-    whole = 1 if _read(rows).unit is None else WHOLE
-    return replace(plan, child=Weigh(rows, schema.unit.max_rows, whole))
-
-
-def _read(rows: object) -> Read:
-    while isinstance(rows, Filter):
-        rows = rows.child
-    if not isinstance(rows, Read):
-        raise Bug("rows were weighed before they were normalised")
-    return rows
+    if not owned(rows):
+        raise Bug("rows of nobody were about to be weighed")
+    if alone(rows):
+        return replace(plan, child=Weigh(rows, 1, 1))
+    return replace(plan, child=Weigh(rows, schema.unit.max_rows, WHOLE))

@@ -1,4 +1,4 @@
-"""SQL text as a plan: one aggregated SELECT over one table, row-level CTEs and subqueries in between.
+"""SQL text as a plan: one aggregated SELECT over tables and joins, row-level CTEs and subqueries in between.
 
 Every argument of every node is either understood or refused with its place. HAVING, ORDER BY and LIMIT work on the
 released answer.
@@ -7,21 +7,23 @@ released answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import final
 
 from sqlglot import exp
 
 from sfumato.core import BadInput, Bug, NotSupported
-from sfumato.queries.expression import Expression, Field, Literal, Measure, MeasureKind, fields, measures
-from sfumato.queries.infer import Type, scope_of
-from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Released, Rows, Scan, Select, Sort
+from sfumato.queries.expression import Expression, Literal, Measure, MeasureKind, fields, measures
+from sfumato.queries.infer import Type
+from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Released, Select, Sort
 from sfumato.queries.rewrites.order import spelled
 from sfumato.queries.rewrites.read import normalised
 from sfumato.queries.rewrites.tally import integers
-from sfumato.queries.schema import Schema, Table
+from sfumato.queries.schema import Schema
+from sfumato.queries.sql.join import Joining
+from sfumato.queries.sql.names import Names, Relation, lookup, relation_of, shown
 from sfumato.queries.sql.scalar import Scalar, Typed, apply
-from sfumato.queries.sql.text import Text
+from sfumato.queries.sql.text import Text, flattened
 
 AGGREGATES: dict[type[exp.Expr], MeasureKind] = {
     exp.Sum: "sum",
@@ -45,7 +47,7 @@ def parse(sql: str, schema: Schema) -> Select:
         raise text.refuse(None, "the question is nested too deeply", hint="ask for less at a time") from None
 
 
-def parse_row_expression(sql: str, columns: Mapping[str, Typed], parameters: tuple[object, ...] = ()) -> Typed:
+def parse_row_expression(sql: str, names: Names, parameters: tuple[object, ...] = ()) -> Typed:
     """One row-level expression, as frames take them; each `?` stands for a parameter in turn."""
     text = Text(f"SELECT {sql}")
     try:
@@ -54,28 +56,12 @@ def parse_row_expression(sql: str, columns: Mapping[str, Typed], parameters: tup
         if len(tree.expressions) != 1:
             raise text.refuse(None, "one expression is needed here", hint="give one expression at a time")
         question = _Question(text, None, parameters)
-        read = question.scalar(columns).read(tree.expressions[0])
+        read = question.scalar(names).read(tree.expressions[0])
     except RecursionError:
         raise text.refuse(None, "the expression is nested too deeply", hint="ask for less at a time") from None
     if question.parameters:
         raise BadInput("there are more parameters than ?", hint="give one value for every ?")
     return read
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """Rows under a name, and what each of their visible columns is in terms of the table's own."""
-
-    rows: Rows
-    columns: Mapping[str, Typed]
-    table: Table
-
-
-def relation_of(table: Table) -> Relation:
-    """A table as it is, with the columns that the policy names, and the unit to be counted."""
-    columns = {name: Typed(Field(name), kind) for name, kind in scope_of(table).items()}
-    return Relation(Scan(table.name), columns, table)
 
 
 Named = Mapping[str, Relation]
@@ -111,13 +97,19 @@ class _Question:
         self.text.only(alias, "this")
         return str(alias.name).casefold()
 
-    def source(self, tree: exp.Expr, named: Named) -> tuple[Relation, str]:
-        """What FROM names, and under which name."""
+    def source(self, tree: exp.Expr, named: Named) -> tuple[Relation, Names]:
+        """What FROM and JOIN name, and what columns are called there."""
         clause = tree.args.get("from_")
         if clause is None:
             raise self.text.refuse(tree, "a question needs FROM and a table", hint="write SELECT ... FROM table")
         self.text.only(clause, "this")
-        node = clause.this
+        below, alias = self._side(clause.this, named)
+        names = Names(((alias, below.columns),))
+        for node in tree.args.get("joins") or ():
+            below, names = self._joined(below, names, node, named)
+        return below, names
+
+    def _side(self, node: exp.Expr, named: Named) -> tuple[Relation, str]:
         match node:
             case exp.Table():
                 self.text.only(node, "this", "alias")
@@ -130,6 +122,38 @@ class _Question:
             case _:
                 raise self.text.refuse(node, "a table or a subquery is needed here", hint="name one table")
 
+    def _joined(self, left: Relation, names: Names, node: exp.Join, named: Named) -> tuple[Relation, Names]:
+        """One more table beside those there are: INNER or LEFT, on the unit, a declared link or a unique public key."""
+        shown = next(iter(node.find_all(exp.Table, exp.Subquery)), node)
+        sort = (str(node.args.get("side") or ""), str(node.args.get("kind") or ""))
+        if sort not in {("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")} or node.args.get("method"):
+            raise self.text.refuse(
+                shown, "only INNER and LEFT joins are understood", hint="write JOIN ... ON", code="SF010"
+            )
+        self.text.only(node, "this", "side", "kind", "on", "using")
+        right, alias = self._side(node.this, named)
+        if any(alias == other for other, _ in names.parts):
+            raise self.text.refuse(shown, "two tables have the same name here", hint="name them apart: FROM t AS a")
+        joining = Joining(left, names, right, alias, outer=sort[0] == "LEFT")
+        on = node.args.get("on")
+        with self.text.placed(shown):
+            for key in node.args.get("using") or ():
+                joining.same(key.name)
+        for each in flattened(on) if on is not None else ():
+            self._on(joining, each)
+        with self.text.placed(shown):
+            return joining.joined()
+
+    def _on(self, joining: Joining, node: exp.Expr) -> None:
+        """One condition of an ON."""
+        scalar = self.scalar(joining.both)
+        with self.text.placed(node):
+            if isinstance(node, exp.EQ) and all(isinstance(each, exp.Column) for each in (node.this, node.expression)):
+                self.text.only(node, "this", "expression")
+                if joining.equal(scalar.read(node.this), scalar.read(node.expression)):
+                    return
+            joining.where(self._truth(scalar, node))
+
     def _table(self, node: exp.Identifier, named: Named) -> Relation:
         name = node.name
         if name.casefold() in named:
@@ -140,9 +164,7 @@ class _Question:
             raise self.text.refuse(
                 node, "this table is not in the policy", hint="see `sfumato tables` for those there are", code="SF022"
             )
-        if found.public:
-            raise self.text.refuse(node, "this table is public: it needs no curator", hint="read it directly")
-        return relation_of(found)
+        return relation_of(found, self.schema)
 
     def rows(self, tree: exp.Expr, outer: Named) -> Relation:
         """A row-level SELECT: columns computed and rows filtered, one row out for each row left."""
@@ -151,14 +173,15 @@ class _Question:
             tree = tree.this
         if not isinstance(tree, exp.Select):
             raise self.text.refuse(tree, "only SELECT is understood here", hint="write SELECT ... FROM table")
-        self.text.only(tree, "expressions", "from_", "where", "with_")
-        below, name = self.source(tree, self.named(tree, outer))
-        scalar = self.scalar(below.columns, name)
+        self.text.only(tree, "expressions", "from_", "joins", "where", "with_")
+        below, names = self.source(tree, self.named(tree, outer))
+        scalar = self.scalar(names)
         columns: dict[str, Typed] = {}
         for node in tree.expressions:
             if isinstance(node, exp.Star):
                 self.text.only(node)
-                columns.update(below.columns)
+                with self.text.placed(node):
+                    columns.update(names.every())
                 continue
             alias, inner = self._named(node)
             column = scalar.read(inner)
@@ -187,12 +210,12 @@ class _Question:
             raise self.text.refuse(node, "a condition is needed here", hint="compare it with something")
         return condition
 
-    def scalar(self, columns: Mapping[str, Typed], name: str = "") -> Scalar:
+    def scalar(self, names: Names) -> Scalar:
         """Reads row-level expressions over these columns."""
 
         def leaf(node: exp.Expr) -> Typed | None:
             if isinstance(node, exp.Column):
-                return self.column(node, columns, name)
+                return self.column(node, names)
             if isinstance(node, exp.Placeholder):
                 return self._parameter(node)
             if isinstance(node, exp.AggFunc | exp.Filter):
@@ -201,21 +224,12 @@ class _Question:
 
         return Scalar(self.text, leaf)
 
-    def column(self, node: exp.Column, columns: Mapping[str, Typed], name: str) -> Typed:
+    def column(self, node: exp.Column, names: Names) -> Typed:
         if isinstance(node.this, exp.Star):
             raise self._rows_belong_to_people(node)
         self.text.only(node, "this", "table")
-        if node.table and node.table.casefold() != name:
-            raise self.text.refuse(node, "this table is not the one in FROM", hint="use its name or its alias")
-        found = lookup(columns, node.name)
-        if found is None:
-            raise self.text.refuse(
-                node,
-                "this column is not declared in the policy: hidden, or not there at all",
-                hint="see `sfumato tables` for what can be asked",
-                code="SF022",
-            )
-        return found
+        with self.text.placed(node):
+            return names.find(node.name, str(node.table))
 
     def _parameter(self, node: exp.Placeholder) -> Typed:
         self.text.only(node)
@@ -234,15 +248,19 @@ class _Question:
     # -- the aggregated question ---------------------------------------------------------------------------------------
 
     def question(self, tree: exp.Expr, outer: Named) -> Select:
-        clauses = ("expressions", "from_", "where", "with_", "group", "having", "order", "limit", "offset")
+        clauses = ("expressions", "from_", "joins", "where", "with_", "group", "having", "order", "limit", "offset")
         self.text.only(tree, *clauses)
-        below, name = self.source(tree, self.named(tree, outer))
-        below = self.filtered(below, tree, self.scalar(below.columns, name))
+        below, names = self.source(tree, self.named(tree, outer))
+        if not below.owned:
+            raise self.text.refuse(
+                tree.args["from_"].this, "this table is public: it needs no curator", hint="read it directly"
+            )
+        below = self.filtered(below, tree, self.scalar(names))
         for node in tree.expressions:
             if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
                 raise self._rows_belong_to_people(node)
         outputs = [(*self._named(node), node) for node in tree.expressions]
-        grouping = _Grouping(self, below, name, [(alias, inner) for alias, inner, _ in outputs])
+        grouping = _Grouping(self, below, names, [(alias, inner) for alias, inner, _ in outputs])
         grouping.group(tree.args.get("group"))
         chosen = [(alias or _default_name(inner), grouping.released(inner)) for alias, inner, _ in outputs]
         columns = tuple(zip(_distinct([alias for alias, _ in chosen]), (e.expression for _, e in chosen), strict=True))
@@ -320,15 +338,15 @@ class _Question:
 class _Grouping:
     """What GROUP BY lists, and expressions over the released groups."""
 
-    def __init__(self, question: _Question, below: Relation, name: str, outputs: list[tuple[str, exp.Expr]]) -> None:
+    def __init__(self, question: _Question, below: Relation, names: Names, outputs: list[tuple[str, exp.Expr]]) -> None:
         self.question = question
         self.text = question.text
         self.below = below
-        self.name = name
+        self.names = names
         self.outputs = outputs
         self.keys: list[Expression] = []
         self.types: dict[Expression, Type] = {}
-        self.rowwise = question.scalar(below.columns, name)
+        self.rowwise = question.scalar(names)
 
     def group(self, clause: exp.Expr | None) -> None:
         if clause is None:
@@ -348,13 +366,8 @@ class _Grouping:
     def row(self, node: exp.Expr) -> Typed:
         """A row-level expression that may be grouped by or measured: anything but the unit itself."""
         read = self.rowwise.read(node)
-        if read.type.kind == "unit":
-            raise self.text.refuse(
-                node,
-                "the column that names the unit is hidden",
-                hint="it can be counted with COUNT(DISTINCT ...), or declared in the policy as a column",
-                code="SF022",
-            )
+        with self.text.placed(node):
+            shown(read)
         return read
 
     def _meant(self, node: exp.Expr) -> exp.Expr:
@@ -364,7 +377,7 @@ class _Grouping:
             if not 1 <= position <= len(self.outputs):
                 raise self.text.refuse(node, "there is no such column to group by", hint="count the columns from 1")
             return self.outputs[position - 1][1]
-        if isinstance(node, exp.Column) and not node.table and lookup(self.below.columns, node.name) is None:
+        if isinstance(node, exp.Column) and not node.table and not self.names.has(node.name):
             named = [inner for alias, inner in self.outputs if alias.casefold() == node.name.casefold()]
             return named[0] if named else node
         return node
@@ -450,14 +463,13 @@ class _Grouping:
                 )
 
     def _count(self, of: exp.Expr, condition: Typed | None) -> Measure:
-        unit = Field(self.below.table.unit or "")
         if isinstance(of, exp.Star):
             self.text.only(of)
             return Measure("rows") if condition is None else self._present(self.rowwise.constant(1), condition)
         if isinstance(of, exp.Distinct):
             self.text.only(of, "expressions")
             only = of.expressions[0] if len(of.expressions) == 1 and condition is None else None
-            if isinstance(only, exp.Column) and self.rowwise.read(only).expression == unit:
+            if isinstance(only, exp.Column) and self.below.is_unit(self.rowwise.read(only)):
                 return Measure("units")
             raise self.text.refuse(
                 of,
@@ -465,9 +477,9 @@ class _Grouping:
                 hint="write COUNT(DISTINCT ...) of the unit's column, or group by the column",
             )
         read = self.rowwise.read(of)
-        if read.expression == unit:
+        if self.below.is_unit(read):
             return Measure("rows") if condition is None else self._present(self.rowwise.constant(1), condition)
-        return self._present(read, condition)
+        return self._present(self.row(of), condition)
 
     def _present(self, of: Typed, condition: Typed | None) -> Measure:
         if condition is not None and not isinstance(of.expression, Literal):
@@ -507,14 +519,6 @@ def _in_order(plan: Select, schema: Schema | None) -> Select:
     ordered = in_order(plan, schema)
     assert isinstance(ordered, Select)
     return ordered
-
-
-def lookup(columns: Mapping[str, Typed], name: str) -> Typed | None:
-    """By its exact name, or by the only one that differs in case."""
-    if name in columns:
-        return columns[name]
-    close = [each for each in columns if each.casefold() == name.casefold()]
-    return columns[close[0]] if len(close) == 1 else None
 
 
 def _released(of: Type) -> Type:

@@ -95,6 +95,20 @@ class Text:
             raise self.refuse(node, error.message, hint=error.hint, code=error.code or "SF021") from None
 
 
+def flattened(condition: exp.Expr) -> list[exp.Expr]:
+    """The parts of a condition that are joined by AND, in their order."""
+    found, waiting = [], [condition]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, exp.And):
+            waiting += [each.expression, each.this]
+        elif isinstance(each, exp.Paren) and isinstance(each.this, exp.And | exp.EQ | exp.Paren):
+            waiting.append(each.this)
+        else:
+            found.append(each)
+    return found
+
+
 def _encodes(text: str) -> bool:
     try:
         text.encode()
