@@ -133,8 +133,8 @@ class Read:
 
     `unit` is None when every row is a unit of its own, or, if not `owned`, when rows get their unit from what they are
     joined to (public rows do). With a `path`, the unit is read at its end: rows that it leads nowhere are nobody's and
-    dropped; a row that it leads to two units is a row of each. `keys` are columns that links compare as they are stored. `counts` names
-    a column in which an ingest has written how many rows the row's unit has.
+    dropped; a row that it leads to two units is a row of each. `keys` are columns that links compare as they are stored.
+    `counts` names a column in which an ingest has written how many rows the row's unit has.
     """
 
     table: str
