@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self, final
@@ -138,6 +139,13 @@ class Matrix(Strategy):
             return np.asarray(np.linalg.inv(dense.T @ dense), dtype=np.float64)
         inner = np.eye(len(dense)) + (dense / self._diagonal**2) @ dense.T
         return np.asarray(np.linalg.inv(inner), dtype=np.float64)
+
+    def trace(self, gram: Callable[[Floats], Floats], spread: Floats) -> float:
+        """tr((A'A)^-1 G), where `spread` is the diagonal of G."""
+        if self.diagonal is None:
+            return float((self._inverse * gram(np.eye(self.shape[0]))).sum())
+        lifted = self._floats / self._diagonal**2
+        return float((spread / self._diagonal**2).sum() - (self._inverse * (lifted @ gram(lifted.T))).sum())
 
     @property
     def typical(self) -> Floats:
