@@ -24,6 +24,10 @@ from sfumato.mechanisms.number.lattice_noise import LatticeNoise
 from sfumato.mechanisms.number.online_bounded_noise import OnlineBoundedNoise
 from sfumato.mechanisms.number.staircase import Staircase
 from sfumato.mechanisms.number.truncated_laplace import TruncatedLaplace
+from sfumato.mechanisms.quantile.independent import IndependentQuantiles
+from sfumato.mechanisms.quantile.inverse_sensitivity import InverseSensitivity
+from sfumato.mechanisms.quantile.joint_exponential import JointExponential
+from sfumato.mechanisms.quantile.recursive import RecursiveQuantiles
 from sfumato.mechanisms.stream.above_threshold import AboveThreshold
 from sfumato.mechanisms.stream.factored_count import FactoredCount
 from sfumato.mechanisms.stream.running_count import RunningCount
@@ -56,6 +60,10 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     Duchi,
     Piecewise,
     Hybrid,
+    InverseSensitivity,
+    IndependentQuantiles,
+    JointExponential,
+    RecursiveQuantiles,
 )
 """Every mechanism: the contract suite, the audit and the documentation walk this list."""
 
@@ -72,6 +80,9 @@ __all__ = [
     "GaussianHistogram",
     "HadamardResponse",
     "Hybrid",
+    "IndependentQuantiles",
+    "InverseSensitivity",
+    "JointExponential",
     "Laplace",
     "LaplaceHistogram",
     "LatticeNoise",
@@ -84,6 +95,7 @@ __all__ = [
     "Piecewise",
     "RandomizedResponse",
     "RangedResponse",
+    "RecursiveQuantiles",
     "Release",
     "RunningCount",
     "SparseVector",

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, final
 
@@ -19,11 +19,11 @@ from sfumato.core.exact import Number
 from sfumato.core.interval import Bounds, exp_bounds
 from sfumato.noise.ladder import Uniform
 from sfumato.noise.law import Integers, Size, checked_parameter, shape_of
+from sfumato.noise.powers import powers
 from sfumato.noise.source import Source
 from sfumato.noise.tables import lane_of
 
 _FEW = 8  # up to this many candidates a single choice is made in exact integers at once, without a table of the rate
-_DIGIT = 10
 _NEGLIGIBLE = 64  # weights below exp(-64) of the best are left to the exact path
 
 
@@ -83,7 +83,7 @@ class Categorical:
         sum of n positive terms is within n 2**-53 of exact (relative), the total and u * total likewise; weights left out
         are below exp(-64) each. All this is below (n + 2**6) 2**-51 of the total.
         """
-        weights = _float_weights(self.rate, self.distances)
+        weights = powers(self.rate, self.distances, cut=_NEGLIGIBLE)
         sums = np.cumsum(weights)
         return sums, float(sums[-1]) * (sums.size + 64) * 2.0**-50
 
@@ -109,35 +109,6 @@ class Categorical:
                 return i
             bits *= 2
             uniform = uniform.reveal(bits, source)
-
-
-def _float_weights(rate: Fraction, distances: Integers) -> NDArray[np.float64]:
-    """exp(-rate k) as a product of one table entry for every ten bits of k; 0 where it is below exp(-64)."""
-    far = math.ceil(_NEGLIGIBLE / rate)
-    near = np.minimum(distances, min(far, (1 << 63) - 1))
-    weights = np.where(near < far, 1.0, 0.0)
-    for level, entries in enumerate(_digit_tables(rate)):
-        weights *= entries[(near >> (_DIGIT * level)) & ((1 << _DIGIT) - 1)]
-    return weights
-
-
-@lru_cache(maxsize=16)
-def _digit_tables(rate: Fraction) -> list[NDArray[np.float64]]:
-    """Level by level, exp(-rate * digit * 2**(10 level)) rounded from 192-bit enclosures."""
-    far = min(math.ceil(_NEGLIGIBLE / rate), (1 << 63) - 1)
-    return [
-        _powers(rate * (1 << (_DIGIT * level)), min(1 << _DIGIT, (far >> (_DIGIT * level)) + 1))
-        for level in range((far.bit_length() + _DIGIT - 1) // _DIGIT)
-    ]
-
-
-def _powers(rate: Fraction, count: int) -> NDArray[np.float64]:
-    bits = 192
-    ratio, weight, result = exp_bounds(-rate, bits)[0], 1 << bits, np.zeros(1 << _DIGIT)
-    for digit in range(count):
-        result[digit] = weight / (1 << bits)
-        weight = weight * ratio >> bits
-    return result
 
 
 @final
