@@ -6,6 +6,8 @@ import datetime
 import os
 import platform
 import subprocess
+import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,3 +59,25 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys, heads and caches of a test never touch the user's own."""
     monkeypatch.setenv("SFUMATO_HOME", str(tmp_path / "sfumato-home"))
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL server for the tests: the one that SFUMATO_TEST_POSTGRES names, or one of our own."""
+    named = os.environ.get("SFUMATO_TEST_POSTGRES")
+    if named:
+        yield named
+        return
+    pytest.importorskip("psycopg", reason="PostgreSQL: pip install 'sfumato[postgres]'")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pgserver = pytest.importorskip(
+            "pgserver", reason="PostgreSQL: pip install pgserver, or set SFUMATO_TEST_POSTGRES"
+        )
+        folder = tempfile.mkdtemp(prefix="sfumato-pg-")
+        server = pgserver.get_server(folder, cleanup_mode="stop")
+        server.psql("ALTER SYSTEM SET max_connections = 400")  # 16 processes of 16 threads, and whoever looks on
+        server.cleanup()
+        server = pgserver.get_server(folder, cleanup_mode="delete")
+    yield f"host={folder} user=postgres"
+    server.cleanup()

@@ -152,6 +152,18 @@ def test_a_ledger_that_was_touched_stops_spending(tmp_path: Path, tamper: Callab
     assert "ana" not in str(caught.value)
 
 
+def test_an_open_ledger_does_not_replay_an_answer_that_was_changed(tmp_path: Path) -> None:
+    path = tmp_path / "t.ledger"
+    ledger = make(path, caps("1"))
+    reserved = ledger.reserve("q", analyst="ana", charge=TENTH, what={})
+    assert isinstance(reserved, Reserved)
+    ledger.commit(reserved, {"value": "42"})
+    ledger.reserve("later", analyst="ana", charge=TENTH, what={})
+    _script(path, "UPDATE record SET body = replace(body, '42', '43') WHERE n = 3")
+    with pytest.raises(LedgerDamaged, match="not what it was"):
+        ledger.reserve("q", analyst="ana", charge=TENTH, what={})
+
+
 def test_an_old_backup_put_back_is_noticed(tmp_path: Path) -> None:
     path, copy = tmp_path / "t.ledger", tmp_path / "old.ledger"
     ledger = _five_questions(path)

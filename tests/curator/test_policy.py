@@ -192,11 +192,20 @@ def test_sources_say_types_unit_and_missing_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "file"),
-    [("", "/data/policy.ledger"), ('\n[ledger]\nat = "sqlite:books/a.ledger"\n', "/data/books/a.ledger")],
+    ("at", "place"),
+    [
+        ("", "sqlite:/data/policy.ledger"),
+        ('\n[ledger]\nat = "sqlite:books/a.ledger"\n', "sqlite:/data/books/a.ledger"),
+        ('\n[ledger]\nat = "postgresql:service=books"\n', "postgresql:service=books"),
+    ],
 )
-def test_where_the_ledger_is(at: str, file: str) -> None:
-    assert adult(ADULT + at).ledger_file == Path(file)
+def test_where_the_ledger_is(at: str, place: str) -> None:
+    assert adult(ADULT + at).ledger_place == place
+
+
+def test_a_ledgers_place_holds_no_password() -> None:
+    with pytest.raises(BadPolicy, match="holds a password"):
+        adult(ADULT + '\n[ledger]\nat = "postgresql://me:secret@host/books"\n')
 
 
 # What is wrong, and where. Each row edits one thing of a good policy; `^` marks the place in the line it is found at.

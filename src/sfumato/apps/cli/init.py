@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--budget", metavar="EPSILON", help="the most that may ever be spent  [default: 3]")
 @click.option("--delta", metavar="DELTA", default="1e-6", show_default=True)
 @click.option("--accountant", type=click.Choice(["pure", "zcdp"]), default="pure", show_default=True)
+@click.option("--ledger", metavar="PLACE", help="sqlite:FILE or postgresql:service=NAME  [default: beside the policy]")
 @click.option("--missing", metavar="WORD,WORD", help="words that are read as NULL, besides nothing at all")
 @click.option("--size", type=click.IntRange(min=1), help="how many rows, roughly and publicly")
 @click.option("--name", help="what people call the data set")
@@ -55,6 +56,7 @@ def command(
     budget: str | None,
     delta: str,
     accountant: str,
+    ledger: str | None,
     missing: str | None,
     size: int | None,
     name: str | None,
@@ -74,7 +76,7 @@ def command(
     from sfumato.curator.policy.propose import Wishes, propose
 
     out = Path(output)
-    for taken in (out, out.parent / f"{out.stem}.ledger"):
+    for taken in (out, *([] if ledger else [out.parent / f"{out.stem}.ledger"])):
         if taken.exists():
             raise BadInput(
                 f"{taken} exists already, and is not overwritten",
@@ -103,6 +105,7 @@ def command(
         epsilon=budget or "3",
         delta=delta,
         accountant=accountant,
+        ledger=ledger,
         name=name,
         id=identifier,
         version=version,
@@ -125,7 +128,7 @@ def command(
 
 def _sum_up(policy: Policy, output: str, lang: Lang) -> None:
     shown = sum(len(table.columns) for table in policy.document.tables.values())
-    ledger = policy.ledger_file
+    ledger = policy.ledger_place.removeprefix("sqlite:")
     talk(
         lang,
         en=f"wrote {output} ({shown} columns may be named, every other is hidden) and its ledger {ledger}\n"

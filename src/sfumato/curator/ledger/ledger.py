@@ -79,6 +79,7 @@ class Ledger:
         self._key = home.ledger_key()
         self._seen = Seen(home, dataset)
         self._known: _Known = _UNKNOWN
+        self._digests: dict[int, str] = {}
         with self._reading():
             pass
 
@@ -284,6 +285,7 @@ class Ledger:
             if row.key != record.body.get("key"):
                 raise _broken(f"the index of record {row.n} does not match its content")
             n, last, totals = row.n, row.digest, _after(totals, record)
+            self._digests[n] = last
         head = Head(stored.dataset, n, last, totals)
         if (stored.n, stored.digest) != (n, last) or stored.totals != canonical(totals.to_json()):
             raise _broken("its head does not say what the records add up to")
@@ -302,7 +304,12 @@ class Ledger:
         return record
 
     def _about(self, transaction: Transaction, key: str) -> list[Record]:
-        return [_record(row) for row in transaction.rows_about(key)]
+        """The records of a question, each as it was when the chain was verified: an answer changed since is not replayed."""
+        found = [_record(row) for row in transaction.rows_about(key)]
+        for record in found:
+            if self._digests.get(record.n) != record.digest:
+                raise _broken(f"record {record.n} is not what it was when it was read before")
+        return found
 
     def _refuse_mixing(self, before: Totals, caps: Caps) -> None:
         """Amounts of two accountants, or about two kinds of neighbours, have no sum."""

@@ -176,7 +176,9 @@ class Answers(_Part):
 class LedgerPlace(_Part):
     """Where the books are kept."""
 
-    at: Text = Field(description='"sqlite:FILE"; without it, a .ledger file beside the policy')
+    at: Text = Field(
+        description='"sqlite:FILE" or "postgresql:service=NAME"; without it, a .ledger file beside the policy'
+    )
 
 
 @final

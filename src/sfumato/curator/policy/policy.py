@@ -24,6 +24,7 @@ from sfumato.queries.schema import Schema, Table
 if TYPE_CHECKING:
     from sfumato.curator.home import Home
     from sfumato.curator.ledger.ledger import Ledger
+    from sfumato.curator.ledger.store import Store
     from sfumato.curator.policy.document import Document
     from sfumato.curator.policy.problem import Problem
     from sfumato.curator.policy.rules import Lists
@@ -120,27 +121,34 @@ class Policy:
         return self.document.dataset.missing
 
     @property
-    def ledger_file(self) -> Path:
-        """Where the books are: beside the policy, unless it says otherwise."""
+    def ledger_place(self) -> str:
+        """Where the books are, `sqlite:FILE` or `postgresql:...`: a file beside the policy, unless it says otherwise."""
         place = self.document.ledger
-        if place is None:
-            return self.folder / f"{Path(self.name).stem}.ledger"
-        return self.folder / place.at.removeprefix("sqlite:")
+        at = f"sqlite:{Path(self.name).stem}.ledger" if place is None else place.at
+        kind, _, where = at.partition(":")
+        return f"sqlite:{self.folder / where}" if kind == "sqlite" else at
 
     def ledger(self, home: Home) -> Ledger:
         """The books of this data set; a missing ledger stops spending."""
         from sfumato.curator.ledger.ledger import Ledger
-        from sfumato.curator.ledger.sqlite import SqliteStore
 
-        return Ledger(SqliteStore(self.ledger_file), dataset=self.id, home=home)
+        return Ledger(self._store(), dataset=self.id, home=home)
 
     def new_ledger(self, home: Home) -> Ledger:
         """The first books of a new data set; refused when there are any."""
         from sfumato.curator.ledger.ledger import Ledger
+
+        return Ledger.create(self._store(), dataset=self.id, home=home, caps=self.caps(), policy=self.digest)
+
+    def _store(self) -> Store:
+        kind, _, where = self.ledger_place.partition(":")
+        if kind == "postgresql":
+            from sfumato.curator.ledger.postgres import PostgresStore
+
+            return PostgresStore(where, dataset=self.id)
         from sfumato.curator.ledger.sqlite import SqliteStore
 
-        store = SqliteStore(self.ledger_file)
-        return Ledger.create(store, dataset=self.id, home=home, caps=self.caps(), policy=self.digest)
+        return SqliteStore(where)
 
     def caps(self) -> Caps:
         """The most that may be spent, as the ledger keeps it."""

@@ -91,6 +91,7 @@ class Wishes:
     version: str = "1"
     size: int | None = None
     missing: Sequence[str] = ("",)
+    ledger: str | None = None
     lang: Lang = "en"
 
 
@@ -150,6 +151,7 @@ def _lines(tables: Sequence[Found], wishes: Wishes) -> list[str]:
         f"epsilon = {_number(wishes.epsilon, 'the budget')}",
         f"delta = {_number(wishes.delta, 'delta')}",
         f"accountant = {quoted(wishes.accountant)}",
+        *(("", "[ledger]", f"at = {quoted(wishes.ledger)}") if wishes.ledger is not None else ()),
     ]
     for found in tables:
         lines += _table(found, wishes, said)

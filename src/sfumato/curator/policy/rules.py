@@ -19,7 +19,7 @@ from sfumato.curator.policy.keys import PublicList
 from sfumato.curator.policy.places import KeyPath
 from sfumato.curator.policy.problem import Problem
 from sfumato.curator.policy.source import KINDS as SOURCES
-from sfumato.curator.policy.source import Place
+from sfumato.curator.policy.source import Place, holds_secret
 from sfumato.queries.schema import Column, Kind, Step, Unit, Value
 
 LARGE_EPSILON = 10
@@ -252,8 +252,12 @@ def _answers(document: Document) -> Iterator[Problem]:
         yield Problem(("answers", "confidence"), "a confidence lies between 0 and 1", "a usual confidence is 0.95")
     if document.ledger is not None:
         kind, _, where = document.ledger.at.partition(":")
-        if kind != "sqlite" or not where:
-            yield Problem(("ledger", "at"), "the ledger has no such place", 'write at = "sqlite:FILE"')
+        if kind not in {"sqlite", "postgresql"} or not where:
+            hint = 'write at = "sqlite:FILE" or at = "postgresql:service=NAME"'
+            yield Problem(("ledger", "at"), "the ledger has no such place", hint)
+        elif holds_secret(document.ledger.at):
+            hint = 'let PGPASSFILE or a service file hold it: at = "postgresql:service=NAME"'
+            yield Problem(("ledger", "at"), "this holds a password, and this file is meant to be shared", hint)
 
 
 def _source(table: TableRules, path: KeyPath) -> Iterator[Problem]:

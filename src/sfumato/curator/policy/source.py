@@ -12,6 +12,11 @@ _FILES = ("csv", "parquet", "duckdb")
 _SECRETS = re.compile(r"://[^/@\s]*:[^/@\s]*@|\b(password|passwd|pwd|secret|token|apikey|api_key)\s*=", re.IGNORECASE)
 
 
+def holds_secret(place: str) -> bool:
+    """Whether a place carries a password or a token."""
+    return _SECRETS.search(place) is not None
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -26,7 +31,7 @@ class Place:
         kind, colon, where = source.partition(":")
         if not colon or kind not in KINDS or not where:
             raise ValueError("is not a kind, a colon and a place")
-        if _SECRETS.search(source):
+        if holds_secret(source):
             raise ValueError("holds a password, and this file is meant to be shared")
         if kind in _FILES and "://" in where:
             raise ValueError("is an address, and rows are not fetched over a network")
