@@ -147,7 +147,10 @@ class Preview:
         """What a count counts."""
         tally, about = self.bounded.tally, self.bounded.about
         most = self.bounded.tally.child.bound  # type: ignore[union-attr]
-        return f"{' joined with '.join(tables_of(tally))}, at most {most} per {about.unit}"
+        tables = " joined with ".join(tables_of(tally))
+        if self.bounded.whole == 1 and about.unit != "row":
+            return f"{tables}, one row per {about.unit}: nobody is cut off"
+        return f"{tables}, at most {most} per {about.unit}"
 
     def described(self) -> list[dict[str, str]]:
         """The mechanisms, as keys and certificates spell them."""

@@ -91,7 +91,7 @@ def literal_type(value: Value, *, released: bool = False) -> Type:
             return Type("number", nullable=False, released=True)
         case int() | Fraction():
             exact = Fraction(value)
-            return _fits(Type("number", False, exact, exact, Fraction(1, exact.denominator)))
+            return fits(Type("number", False, exact, exact, Fraction(1, exact.denominator)))
         case str():
             return Type("text", nullable=False)
         case date():
@@ -179,6 +179,9 @@ def _number(operation: str, types: Sequence[Type]) -> Type:
         raise Bug("a ratio or a root was taken below the release")
     if operation == "modulo":
         return _remainder(types, nullable)
+    if operation == "clamp" and not types[0].bounded and types[0].grain is not None:
+        bottom, top = _constant(types[1]), _constant(types[2])
+        return Type("number", nullable, bottom, top, types[0].grain)
     low, high, grain = edges(types[0])
     match operation:
         case "negate":
@@ -190,7 +193,7 @@ def _number(operation: str, types: Sequence[Type]) -> Type:
             low2, high2, _ = edges(types[1])
             if operation == "subtract":
                 low2, high2 = -high2, -low2
-            return _fits(Type("number", nullable, low + low2, high + high2, _common_grain(types)))
+            return fits(Type("number", nullable, low + low2, high + high2, _common_grain(types)))
         case "multiply":
             return _product(types, nullable)
         case "divide":
@@ -206,14 +209,14 @@ def _number(operation: str, types: Sequence[Type]) -> Type:
             origin, step = _constant(types[1]), _constant(types[2])
             if min((step / grain).denominator, (grain / step).denominator) != 1 or (origin / grain).denominator != 1:
                 raise Bug("steps do not lie on the grid of what they count")
-            _fits(Type("number", low=low - origin, high=high - origin + step, grain=min(step, grain)))
+            fits(Type("number", low=low - origin, high=high - origin + step, grain=min(step, grain)))
             first, last = (Fraction(math.floor((edge - origin) / step + Fraction(1, 2))) for edge in (low, high))
-            return _fits(Type("number", nullable, first, last, Fraction(1)))
+            return fits(Type("number", nullable, first, last, Fraction(1)))
         case "spread":
             top = _constant(types[1])
             if low < 0 or high > top or grain != 1:
                 raise Bug("a spread was taken of steps outside of their range")
-            _fits(Type("number", nullable, Fraction(0), top * top + top, Fraction(1)))
+            fits(Type("number", nullable, Fraction(0), top * top + top, Fraction(1)))
             return Type("number", nullable, Fraction(0), top, Fraction(1))
     raise Bug(f"the operation {operation} has no typing rule")
 
@@ -225,7 +228,7 @@ def _product(types: Sequence[Type], nullable: bool) -> Type:
     for one, other in ((types[0], grain2), (types[1], grain)):
         if one.constant:
             step = abs(one.constant) * other
-    return _fits(Type("number", nullable, min(corners), max(corners), step))
+    return fits(Type("number", nullable, min(corners), max(corners), step))
 
 
 def _quotient(types: Sequence[Type]) -> Type:
@@ -238,13 +241,13 @@ def _quotient(types: Sequence[Type]) -> Type:
         raise _mismatch("the divisor is always 0", "divide by something else")
     corners = [x / y for x in (low, high) for y in nearest]
     ratio = grain / grain2 / target
-    _fits(Type("number", low=low * ratio.numerator, high=high * ratio.numerator, grain=grain))
-    _fits(Type("number", low=low2 * ratio.denominator, high=high2 * ratio.denominator, grain=grain2))
+    fits(Type("number", low=low * ratio.numerator, high=high * ratio.numerator, grain=grain))
+    fits(Type("number", low=low2 * ratio.denominator, high=high2 * ratio.denominator, grain=grain2))
     if low < 0 or low2 <= 0:  # the engine raises the numerator by a multiple of the divisor
         reach = max(abs(low), abs(high)) / grain * max(abs(low2), abs(high2)) / grain2
-        _fits(Type("number", low=Fraction(0), high=reach * ratio.numerator * ratio.denominator, grain=Fraction(1)))
+        fits(Type("number", low=Fraction(0), high=reach * ratio.numerator * ratio.denominator, grain=Fraction(1)))
     first, last = (math.floor(edge / target) * target for edge in (min(corners), max(corners)))
-    return _fits(Type("number", types[0].nullable or types[1].nullable or low2 <= 0 <= high2, first, last, target))
+    return fits(Type("number", types[0].nullable or types[1].nullable or low2 <= 0 <= high2, first, last, target))
 
 
 def quotient_grain(dividend: Type, divisor: Type) -> Fraction:
@@ -264,8 +267,8 @@ def floored(of: Type, by: Type) -> Type:
     step = _constant(by)
     if step <= 0:
         raise _mismatch("a step is not positive", "round down to a positive step")
-    _fits(Type("number", low=low * (grain / step).numerator, high=high * (grain / step).numerator, grain=grain))
-    _fits(Type("number", low=Fraction(0), high=Fraction((grain / step).denominator), grain=Fraction(1)))
+    fits(Type("number", low=low * (grain / step).numerator, high=high * (grain / step).numerator, grain=grain))
+    fits(Type("number", low=Fraction(0), high=Fraction((grain / step).denominator), grain=Fraction(1)))
     return Type("number", of.nullable, math.floor(low / step) * step, math.floor(high / step) * step, step)
 
 
@@ -394,11 +397,11 @@ def _common_grain(types: Iterable[Type]) -> Fraction | None:
     for each in numbers:
         if not each.bounded and each.grain != common:
             raise _no_range()
-        _fits(replace(each, grain=common))
+        fits(replace(each, grain=common))
     return common
 
 
-def _fits(of: Type) -> Type:
+def fits(of: Type) -> Type:
     """Refuses numbers that would need more than 61 bits in steps of their grain."""
     if of.grain is not None:
         for edge in (of.low, of.high):

@@ -2,7 +2,7 @@
 
 What is asked:       Limit | Sort | Having | Select  over  Aggregate  over  rows  over  Scan
 What an engine does: Tally  over  Weigh  over  rows  over  Read                   (written by the rewrites)
-rows:                Filter | Derive | Join
+rows:                Filter | Derive | Join | Gather | Window
 """
 
 from __future__ import annotations
@@ -71,6 +71,66 @@ class Join:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Order:
+    """One term of a Sort, or of an order inside one unit."""
+
+    by: Expression
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What many rows of one unit become: how many there are, their sum, the least of them, the first in an order, ...
+
+    `distinct` counts different values. `first` and `last` follow `by`; rows that it leaves equal are ordered by all their
+    columns, so that there is one first row, on every engine. A `mean` is floored to a thousandth of a step.
+    """
+
+    kind: OneOf["rows", "present", "distinct", "sum", "mean", "least", "most", "first", "last"]
+    of: Expression | None = None
+    by: tuple[Order, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """One row per unit, or per unit and `keys`: a transformation of each unit's rows by themselves."""
+
+    child: Rows
+    keys: tuple[tuple[str, Expression], ...]
+    folds: tuple[tuple[str, Fold], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What a row sees of the other rows of its unit (and of its keys `within` it), in the order `by`.
+
+    place: 1, 2, 3, ... before, after: the value `offset` rows away. first: the first row's. The others are folds of the
+    `whole` set, of the rows up to this one (`rows`), or of these and those that `by` leaves equal to it (`peers`).
+    """
+
+    kind: OneOf["place", "before", "after", "first", "rows", "present", "sum", "least", "most"]
+    of: Expression | None = None
+    by: tuple[Order, ...] = ()
+    within: tuple[Expression, ...] = ()
+    frame: OneOf["whole", "rows", "peers"] = "rows"
+    offset: int = 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The rows with more columns, each looking at other rows of the same unit, and at nobody else's."""
+
+    child: Rows
+    columns: tuple[tuple[str, Over], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """One group per combination of public keys, and what is measured in each."""
 
@@ -86,16 +146,6 @@ class Having:
 
     child: Released
     condition: Expression
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One term of a Sort."""
-
-    by: Expression
-    descending: bool = False
-    nulls_first: bool = False
 
 
 @final
@@ -230,7 +280,7 @@ class Tally:
     statistics: tuple[Statistic, ...]
 
 
-Rows = Scan | Filter | Derive | Join | Read
+Rows = Scan | Filter | Derive | Join | Gather | Window | Read
 Released = Aggregate | Having | Sort | Limit | Select
 Plan = Rows | Released | Weigh | Tally
 
@@ -279,7 +329,7 @@ def scans_of(rows: Rows) -> tuple[Scan, ...]:
             return (rows,)
         case Join(left, right):
             return (*scans_of(left), *scans_of(right))
-        case Filter(child) | Derive(child):
+        case Filter(child) | Derive(child) | Gather(child) | Window(child):
             return scans_of(child)
         case Read():
             return ()

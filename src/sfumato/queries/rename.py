@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from sfumato.core import Bug
 from sfumato.queries.expression import Call, Expression, Field, Literal, Measure
-from sfumato.queries.plan import Derive, Filter, Join, Read, Rows, Scan
+from sfumato.queries.plan import Derive, Filter, Gather, Join, Order, Read, Rows, Scan, Window
 
 
 def tagged(rows: Rows, tag: str) -> Rows:
@@ -27,10 +28,41 @@ def tagged(rows: Rows, tag: str) -> Rows:
                 None if link is None else (tag + link[0], tag + link[1]),
                 None if unique is None else tag + unique,
             )
+        case Gather(child, keys, folds):
+            return Gather(
+                tagged(child, tag),
+                tuple((tag + name, named(of, tag)) for name, of in keys),
+                tuple(
+                    (tag + name, replace(fold, of=_maybe(fold.of, tag), by=_orders(fold.by, tag)))
+                    for name, fold in folds
+                ),
+            )
+        case Window(child, columns):
+            overs = (
+                (
+                    tag + name,
+                    replace(
+                        over,
+                        of=_maybe(over.of, tag),
+                        by=_orders(over.by, tag),
+                        within=tuple(named(each, tag) for each in over.within),
+                    ),
+                )
+                for name, over in columns
+            )
+            return Window(tagged(child, tag), tuple(overs))
         case Read():
             raise Bug("rows were joined after they were normalised")
         case _:
             assert_never(rows)
+
+
+def _maybe(of: Expression | None, tag: str) -> Expression | None:
+    return None if of is None else named(of, tag)
+
+
+def _orders(orders: tuple[Order, ...], tag: str) -> tuple[Order, ...]:
+    return tuple(replace(order, by=named(order.by, tag)) for order in orders)
 
 
 def named(expression: Expression, tag: str) -> Expression:

@@ -12,7 +12,7 @@ from sfumato.queries.bounded import Bounded, bound
 from sfumato.queries.ingested import Ingested
 from sfumato.queries.schema import Schema
 from sfumato.queries.sql.parse import parse
-from sfumato.testing import several
+from sfumato.testing import inside, several
 from sfumato.testing.oracle import Raw, exact
 from sfumato.testing.questions import COLUMNS, Draw, question, rows, schema
 
@@ -74,13 +74,13 @@ def compare(
 
 
 def _check_joined(factory: Factory, draw: Draw, questions: int) -> int:
-    """Questions over several tables, whose keys repeat, lead nowhere, and belong to two units at once."""
+    """Questions over several tables, and inside one unit, where keys repeat, lead nowhere, and belong to two units at once."""
     policy = several.schema(max_rows=2)
     for place in range(questions):
         if place % 20 == 0:
             found = several.tables(draw, 20)
             engine = factory(several.sources(found, policy))
-        text = several.question(draw)
+        text = inside.question(draw) if place % 2 else several.question(draw)
         compare(engine, bound(parse(text, policy), policy), found, text)
     return questions
 

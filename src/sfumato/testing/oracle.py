@@ -13,8 +13,24 @@ from typing import Any, final
 
 from sfumato.core import Bug
 from sfumato.queries.evaluate import evaluate
-from sfumato.queries.expression import Field, Measure
-from sfumato.queries.plan import Derive, Filter, Join, Read, Rows, Rowwise, Tally, Units, Weigh
+from sfumato.queries.expression import Field, Measure, plain
+from sfumato.queries.infer import Type, infer
+from sfumato.queries.plan import (
+    Derive,
+    Filter,
+    Fold,
+    Gather,
+    Join,
+    Order,
+    Over,
+    Read,
+    Rows,
+    Rowwise,
+    Tally,
+    Units,
+    Weigh,
+    Window,
+)
 from sfumato.queries.rows import reads_of, scope_of
 from sfumato.queries.schema import Column, Value
 
@@ -67,6 +83,10 @@ def rows_of(rows: Rows, raw: Raw | Mapping[str, Raw]) -> list[Found]:
             ]
         case Join():
             return _joined(rows, raw)
+        case Gather():
+            return _gathered(rows, rows_of(rows.child, raw))
+        case Window():
+            return _windowed(rows, rows_of(rows.child, raw))
     raise Bug("a tally stands on rows that cannot be read")
 
 
@@ -116,6 +136,107 @@ def _match(join: Join, one: Found, other: Found) -> Found | None:
     ):
         return None
     return both if all(evaluate(condition, both.row) is True for condition in join.on) else None
+
+
+def _gathered(gather: Gather, found: list[Found]) -> list[Found]:
+    sets: dict[Any, list[Found]] = defaultdict(list)
+    for each in found:
+        sets[each.unit, tuple(evaluate(of, each.row) for _, of in gather.keys)].append(each)
+    scope = scope_of(gather.child)
+    gathered = []
+    for (unit, keys), rows in sets.items():
+        row: Row = {Field(name): value for (name, _), value in zip(gather.keys, keys, strict=True)}
+        for name, fold in gather.folds:
+            row[Field(name)] = _folded(fold, rows, scope)
+        gathered.append(Found(unit, row, {}))
+    return gathered
+
+
+def _folded(fold: Fold, rows: list[Found], scope: Mapping[str, Type]) -> Value:
+    match fold.kind:
+        case "rows":
+            return len(rows)
+        case "first" | "last":
+            return evaluate(fold.of, _in_order(rows, fold.by)[0 if fold.kind == "first" else -1].row)  # type: ignore[arg-type]
+    values = [value for each in rows if (value := evaluate(fold.of, each.row)) is not None]  # type: ignore[arg-type]
+    match fold.kind:
+        case "present":
+            return len(values)
+        case "distinct":
+            return len(set(values))
+        case "mean" if values:
+            step = Fraction(infer(fold.of, scope).grain or 1) / 1000  # type: ignore[arg-type]
+            return plain(math.floor(Fraction(sum(values), len(values)) / step) * step)  # type: ignore[arg-type]
+    return _added(fold.kind, values)
+
+
+def _added(kind: str, values: list[Any]) -> Value:
+    if not values:
+        return None
+    match kind:
+        case "sum":
+            return plain(sum(values))
+        case "least":
+            return min(values)  # type: ignore[no-any-return]
+        case "most":
+            return max(values)  # type: ignore[no-any-return]
+    return None
+
+
+def _windowed(window: Window, found: list[Found]) -> list[Found]:
+    rows = [replace(each, row=dict(each.row)) for each in found]
+    for name, over in window.columns:
+        sets: dict[Any, list[Found]] = defaultdict(list)
+        for each in rows:
+            sets[each.unit, tuple(evaluate(of, each.row) for of in over.within)].append(each)
+        values = {id(each): value for those in sets.values() for each, value in _seen(over, those)}
+        seen = [(each, values[id(each)]) for each in rows]
+        rows = [replace(each, row=each.row | {Field(name): value}) for each, value in seen]
+    return rows
+
+
+def _seen(over: Over, rows: list[Found]) -> list[tuple[Found, Value]]:
+    ordered = _in_order(rows, over.by)
+    mine = [None if over.of is None else evaluate(over.of, each.row) for each in ordered]
+    terms = [tuple(evaluate(order.by, each.row) for order in over.by) for each in ordered]
+    seen: list[tuple[Found, Value]] = []
+    for place, each in enumerate(ordered):
+        upto = {
+            "whole": range(len(ordered)),
+            "rows": range(place + 1),
+            "peers": [p for p in range(len(ordered)) if p <= place or terms[p] == terms[place]],
+        }[over.frame]
+        away = place - over.offset if over.kind == "before" else place + over.offset
+        there = [mine[p] for p in upto if mine[p] is not None]
+        match over.kind:
+            case "place":
+                seen.append((each, place + 1))
+            case "before" | "after":
+                seen.append((each, mine[away] if 0 <= away < len(mine) else None))
+            case "first":
+                seen.append((each, mine[0]))
+            case "rows":
+                seen.append((each, len(upto)))
+            case "present":
+                seen.append((each, len(there)))
+            case _:
+                seen.append((each, _added(over.kind, there)))
+    return seen
+
+
+def _in_order(rows: list[Found], by: tuple[Order, ...]) -> list[Found]:
+    """By the terms, then by every column: rows that are still equal are alike."""
+    ordered = list(rows)
+    fields = sorted({field.name for each in rows for field in each.row if isinstance(field, Field)})
+    terms = [*by, *(Order(Field(name)) for name in fields)]
+    for term in reversed(terms):
+        known = [(evaluate(term.by, each.row), each) for each in ordered]
+        there = [pair for pair in known if pair[0] is not None]
+        there.sort(key=lambda pair: pair[0], reverse=term.descending)  # type: ignore[arg-type,return-value]
+        absent = [each for value, each in known if value is None]
+        those = [each for _, each in there]
+        ordered = [*absent, *those] if term.nulls_first else [*those, *absent]
+    return ordered
 
 
 def _keys(rows: Rows) -> list[str]:

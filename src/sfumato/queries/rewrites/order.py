@@ -9,6 +9,7 @@ from sfumato.queries.plan import (
     Aggregate,
     Derive,
     Filter,
+    Gather,
     Having,
     Join,
     Limit,
@@ -20,6 +21,7 @@ from sfumato.queries.plan import (
     Sort,
     Tally,
     Weigh,
+    Window,
     canonical,
 )
 from sfumato.queries.schema import Schema
@@ -46,6 +48,18 @@ def in_order(plan: Plan, schema: Schema) -> Plan:
             split = [part for each in on for part in _conjuncts(spelled(each))]
             sides = in_order(left, schema), in_order(right, schema)
             return replace(plan, left=sides[0], right=sides[1], on=_sorted(split))  # type: ignore[arg-type]
+        case Gather(child, keys, folds):
+            return Gather(
+                in_order(child, schema),  # type: ignore[arg-type]
+                tuple((name, spelled(of)) for name, of in keys),
+                tuple((name, replace(fold, of=_maybe(fold.of), by=_orders(fold.by))) for name, fold in folds),
+            )
+        case Window(child, columns):
+            overs = (
+                (name, replace(o, of=_maybe(o.of), by=_orders(o.by), within=tuple(map(spelled, o.within))))
+                for name, o in columns
+            )
+            return Window(in_order(child, schema), tuple(overs))  # type: ignore[arg-type]
         case Aggregate(child, keys, measures):
             return Aggregate(
                 in_order(child, schema),  # type: ignore[arg-type]
@@ -55,14 +69,21 @@ def in_order(plan: Plan, schema: Schema) -> Plan:
         case Having(child, condition):
             return Having(in_order(child, schema), spelled(condition))  # type: ignore[arg-type]
         case Sort(child, orders):
-            terms = tuple(Order(spelled(o.by), o.descending, o.nulls_first) for o in orders)
-            return Sort(in_order(child, schema), terms)  # type: ignore[arg-type]
+            return Sort(in_order(child, schema), _orders(orders))  # type: ignore[arg-type]
         case Limit(child):
             return replace(plan, child=in_order(child, schema))  # type: ignore[arg-type]
         case Select(child, columns):
             return Select(in_order(child, schema), tuple((name, spelled(each)) for name, each in columns))  # type: ignore[arg-type]
         case Weigh(child) | Tally(child):
             return replace(plan, child=in_order(child, schema))  # type: ignore[arg-type]
+
+
+def _maybe(of: Expression | None) -> Expression | None:
+    return None if of is None else spelled(of)
+
+
+def _orders(orders: tuple[Order, ...]) -> tuple[Order, ...]:
+    return tuple(replace(order, by=spelled(order.by)) for order in orders)
 
 
 def spelled(expression: Expression) -> Expression:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import assert_never, final
 
 from sfumato.core import Bug
-from sfumato.queries.expression import fields
+from sfumato.queries.expression import Expression, fields
 from sfumato.queries.plan import (
     Aggregate,
     Derive,
     Filter,
+    Fold,
+    Gather,
     Having,
     Join,
     Limit,
+    Over,
     Plan,
     Read,
     Rows,
     Scan,
     Select,
     Sort,
+    Window,
     scans_of,
 )
 from sfumato.queries.schema import Schema
@@ -54,6 +59,15 @@ class _Reading:
                 used = tuple((name, each) for name, each in columns if name in wanted)
                 below = self.read(child, wanted.union(*(fields(each) for _, each in used)))
                 return Derive(below, used) if used else below
+            case Gather(child, keys, folds):
+                kept = tuple((name, fold) for name, fold in folds if name in wanted)
+                below = self.read(child, used_by((of for _, of in keys), (fold for _, fold in kept)))
+                return Gather(below, keys, kept)
+            case Window(child, columns):
+                overs = tuple((name, over) for name, over in columns if name in wanted)
+                inside = (each for _, over in overs for each in over.within)
+                below = self.read(child, wanted | used_by(inside, (over for _, over in overs)))
+                return Window(below, overs) if overs else below
             case Join():
                 return self._join(plan, wanted.union(*map(fields, plan.on)))
             case Scan():
@@ -96,6 +110,14 @@ class _Reading:
         if table.public or prefix in self.borrowing:
             return Read(scan.table, None, columns, None, prefix, owned=False, keys=keys)
         return Read(scan.table, table.unit, columns, None, prefix, table.path, keys=keys)
+
+
+def used_by(expressions: Iterable[Expression], ordered: Iterable[Fold | Over]) -> frozenset[str]:
+    """The columns that keys, folds and what rows see of one another are made from."""
+    every = list(expressions)
+    for each in ordered:
+        every += [order.by for order in each.by] + ([] if each.of is None else [each.of])
+    return frozenset().union(*map(fields, every))
 
 
 def _scanned(rows: Rows) -> Scan | None:

@@ -118,6 +118,7 @@ class Joining:
             keys=left.keys | right.keys,
             uniques=frozenset() if left.owned or right.owned else left.uniques,
             owned=left.owned or right.owned,
+            limits={**left.limits, **right.limits},
         )
 
     def _names(self) -> Names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import final
 
 from sfumato.core import NotSupported
@@ -22,6 +23,7 @@ class Relation:
 
     `units` are the fields that hold the unit on every row. `links` are fields with the table and key that a declared
     foreign key leads to, `keys` such keys themselves. `uniques` hold each value once. Rows that are not `owned` are public.
+    `limits` are the ranges that counts and sums of one unit are taken to have where one is needed.
     """
 
     rows: Rows
@@ -32,6 +34,7 @@ class Relation:
     keys: frozenset[tuple[str, str, str]] = frozenset()
     uniques: frozenset[str] = frozenset()
     owned: bool = True
+    limits: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
 
     def is_unit(self, of: Typed) -> bool:
         return isinstance(of.expression, Field) and of.expression.name in self.units
@@ -47,6 +50,7 @@ class Relation:
             links=frozenset((tag + name, table, key) for name, table, key in self.links),
             keys=frozenset((tag + name, table, key) for name, table, key in self.keys),
             uniques=frozenset(tag + name for name in self.uniques),
+            limits={tag + name: limit for name, limit in self.limits.items()},
         )
 
 

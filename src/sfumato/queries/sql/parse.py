@@ -20,6 +20,7 @@ from sfumato.queries.rewrites.order import spelled
 from sfumato.queries.rewrites.read import normalised
 from sfumato.queries.rewrites.tally import integers
 from sfumato.queries.schema import Schema
+from sfumato.queries.sql.inside import Gathering, Windowing, limited, ranged
 from sfumato.queries.sql.join import Joining
 from sfumato.queries.sql.names import Names, Relation, lookup, relation_of, shown
 from sfumato.queries.sql.scalar import Scalar, Typed, apply
@@ -173,9 +174,16 @@ class _Question:
             tree = tree.this
         if not isinstance(tree, exp.Select):
             raise self.text.refuse(tree, "only SELECT is understood here", hint="write SELECT ... FROM table")
-        self.text.only(tree, "expressions", "from_", "joins", "where", "with_")
+        self.text.only(tree, "expressions", "from_", "joins", "where", "with_", "group", "having")
         below, names = self.source(tree, self.named(tree, outer))
-        scalar = self.scalar(names)
+        below = self.filtered(below, tree, self.scalar(names))
+        if tree.args.get("group") is not None:
+            return self._gathered(tree, below, names)
+        if tree.args.get("having") is not None:
+            raise self.text.refuse(tree.args["having"], "HAVING needs GROUP BY", hint="write WHERE")
+        windowing = Windowing(self.text, self._schema, below, self.scalar(names))
+        scalar = self.scalar(names, windowing)
+        inside = self.scalar(limited(names, below), windowing)
         columns: dict[str, Typed] = {}
         for node in tree.expressions:
             if isinstance(node, exp.Star):
@@ -184,11 +192,54 @@ class _Question:
                     columns.update(names.every())
                 continue
             alias, inner = self._named(node)
-            column = scalar.read(inner)
+            column = (
+                ranged(scalar, inside, inner) if not isinstance(inner, exp.Column | exp.Window) else scalar.read(inner)
+            )
             if not alias:
                 raise self.text.refuse(node, "a computed column needs a name", hint="write expression AS name")
             columns[alias] = column
-        return replace(self.filtered(below, tree, scalar), columns=columns)
+        return replace(windowing.relation(), columns=columns)
+
+    @property
+    def _schema(self) -> Schema:
+        if self.schema is None:
+            raise Bug("rows were read without a schema")
+        return self.schema
+
+    def _gathered(self, tree: exp.Select, below: Relation, names: Names) -> Relation:
+        """A SELECT grouped by the unit: one row for each, or for each and its other keys."""
+        clause = tree.args["group"]
+        self.text.only(clause, "expressions")
+        gathering = Gathering(self.text, self._schema, below, self.scalar(names), self._truth)
+        named = {alias.casefold(): inner for alias, inner in map(self._named, tree.expressions) if alias}
+        for node in clause.expressions:
+            meant = node
+            if isinstance(node, exp.Column) and not node.table and not names.has(node.name):
+                meant = named.get(node.name.casefold(), node)
+            gathering.group(node, meant)
+        if not gathering.units or not below.owned:
+            raise self.text.refuse(
+                clause.expressions[0],
+                "rows of several people are gathered here, before the answer",
+                hint="group by the unit, which stays inside one person; or aggregate in the outer SELECT",
+            )
+        columns: dict[str, Typed] = {}
+        for node in tree.expressions:
+            if isinstance(node, exp.Star):
+                raise self._rows_belong_to_people(node)
+            alias, inner = self._named(node)
+            if not alias:
+                raise self.text.refuse(node, "a computed column needs a name", hint="write expression AS name")
+            columns[alias] = gathering.read(inner)
+        having = tree.args.get("having")
+        condition = None
+        if having is not None:
+            self.text.only(having, "this")
+            condition = gathering.read(having.this)
+            if condition.type.kind not in {"boolean", "null"}:
+                raise self.text.refuse(having.this, "a condition is needed here", hint="compare it with something")
+        found = replace(gathering.relation(), columns=columns)
+        return found if condition is None else replace(found, rows=Filter(found.rows, (condition.expression,)))
 
     def _named(self, node: exp.Expr) -> tuple[str, exp.Expr]:
         if isinstance(node, exp.Alias):
@@ -210,14 +261,16 @@ class _Question:
             raise self.text.refuse(node, "a condition is needed here", hint="compare it with something")
         return condition
 
-    def scalar(self, names: Names) -> Scalar:
-        """Reads row-level expressions over these columns."""
+    def scalar(self, names: Names, windowing: Windowing | None = None) -> Scalar:
+        """Reads row-level expressions over these columns, and windows where they may stand."""
 
         def leaf(node: exp.Expr) -> Typed | None:
             if isinstance(node, exp.Column):
                 return self.column(node, names)
             if isinstance(node, exp.Placeholder):
                 return self._parameter(node)
+            if isinstance(node, exp.Window) and windowing is not None:
+                return windowing.read(node)
             if isinstance(node, exp.AggFunc | exp.Filter):
                 raise self.text.refuse(node, "an aggregate cannot stand here", hint="aggregate in the outer SELECT")
             return None
@@ -347,6 +400,7 @@ class _Grouping:
         self.keys: list[Expression] = []
         self.types: dict[Expression, Type] = {}
         self.rowwise = question.scalar(names)
+        self.inside = question.scalar(limited(names, below))
 
     def group(self, clause: exp.Expr | None) -> None:
         if clause is None:
@@ -365,7 +419,7 @@ class _Grouping:
 
     def row(self, node: exp.Expr) -> Typed:
         """A row-level expression that may be grouped by or measured: anything but the unit itself."""
-        read = self.rowwise.read(node)
+        read = ranged(self.rowwise, self.inside, node) if self.below.limits else self.rowwise.read(node)
         with self.text.placed(node):
             shown(read)
         return read
@@ -408,11 +462,11 @@ class _Grouping:
         """The key that a row-level expression is equal to."""
         if not isinstance(node, exp.Column):
             try:
-                read = self.rowwise.read(node)
+                read = self.row(node)
             except NotSupported:
                 return None
         else:
-            read = self.rowwise.read(node)
+            read = self.row(node)
         found = self.types.get(spelled(read.expression))
         if found is not None:
             return Typed(spelled(read.expression), found)

@@ -1,21 +1,24 @@
-"""Rows as a SELECT: tables read and settled, filtered, joined. Numbers are integers, in steps of their grain, throughout."""
+"""Rows as a SELECT: tables read and settled, filtered, joined, gathered by unit, with windows.
+
+Numbers are integers, in steps of their grain, throughout.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import assert_never, final
 
 from sqlglot import exp
 
 from sfumato.core import Bug
 from sfumato.queries.expression import Expression
-from sfumato.queries.infer import Type
-from sfumato.queries.plan import Derive, Filter, Join, Read, Rows
+from sfumato.queries.infer import STEPS, Type, infer
+from sfumato.queries.plan import Derive, Filter, Fold, Gather, Join, Order, Over, Read, Rows, Window
 from sfumato.queries.rows import scope_of
 from sfumato.queries.schema import FIRST_DAY, LAST_DAY, Column
-from sfumato.queries.sql.formula import Formula, clamped, constant, formula, integer
+from sfumato.queries.sql.formula import Formula, clamped, constant, formula, grain_of, integer
 
 
 @final
@@ -52,6 +55,10 @@ def shaped(rows: Rows) -> Shape:
             return _derived(rows)
         case Join():
             return _joined(rows)
+        case Gather():
+            return _gathered(rows)
+        case Window():
+            return _windowed(rows)
         case _:
             raise Bug("rows were about to reach an engine before they were normalised")
 
@@ -122,6 +129,135 @@ def _once(shape: Shape, unique: str) -> Shape:
     query = query.from_(shape.query.subquery("p", copy=False), copy=False)
     only = exp.select(*(column(name) for name in names)).from_(query.subquery("p", copy=False), copy=False)
     return Shape(only.where(exp.EQ(this=column("m"), expression=integer(1)), copy=False), shape.fields, {}, unit=False)
+
+
+# -- what happens inside one unit --------------------------------------------------------------------------------------
+
+
+def _gathered(rows: Gather) -> Shape:
+    """GROUP BY the unit. A first row is the one with number 1 in the order, found before the rows are gathered."""
+    shape, scope = shaped(rows.child), scope_of(rows.child)
+    columns = shape.formulas(scope)
+    keys = [(f"g{place}", formula(of, columns).sql) for place, (_, of) in enumerate(rows.keys)]
+    inner = exp.select(exp.alias_(column("u"), "u"), *(exp.alias_(sql, name) for name, sql in keys))
+    fields = {name: f"x{place}" for place, (name, _) in enumerate(rows.keys)}
+    chosen = exp.select(exp.alias_(column("u"), "u"), *(exp.alias_(column(f"g{n}"), f"x{n}") for n in range(len(keys))))
+    for place, (name, fold) in enumerate(rows.folds):
+        if fold.of is not None:
+            inner = inner.select(exp.alias_(formula(fold.of, columns).sql, f"a{place}"), copy=False)
+        if fold.kind in {"first", "last"}:
+            terms = _ordered(fold.by, shape, columns, total=True, backwards=fold.kind == "last")
+            numbered = _over(exp.RowNumber(), [column("u"), *(sql.copy() for _, sql in keys)], terms)
+            inner = inner.select(exp.alias_(numbered, f"o{place}"), copy=False)
+        fields[name] = f"x{len(fields)}"
+        low = infer(fold.of, scope).low if fold.kind == "mean" and fold.of is not None else None
+        lowest = int(low / columns_grain(fold.of, scope)) if isinstance(low, Fraction) else 0
+        chosen = chosen.select(exp.alias_(_folded(fold, place, lowest), fields[name]), copy=False)
+    chosen = chosen.from_(inner.from_(shape.query.subquery("r", copy=False), copy=False).subquery("q", copy=False))
+    return Shape(chosen.group_by("u", *(name for name, _ in keys), copy=False), fields, {}, unit=True)
+
+
+def columns_grain(of: Expression | None, scope: Mapping[str, Type]) -> Fraction:
+    assert of is not None
+    return grain_of(infer(of, scope))
+
+
+def _folded(fold: Fold, place: int, low: int) -> exp.Expr:
+    """One aggregate over the rows of a unit."""
+    value = column(f"a{place}")
+    match fold.kind:
+        case "rows":
+            return exp.cast(exp.Count(this=exp.Star()), "bigint")
+        case "present":
+            return exp.cast(exp.Count(this=value), "bigint")
+        case "distinct":
+            return exp.cast(exp.Count(this=exp.Distinct(expressions=[value])), "bigint")
+        case "sum":
+            return _short(exp.Sum(this=value))
+        case "mean":
+            count = exp.cast(exp.Nullif(this=exp.Count(this=value), expression=integer(0)), "hugeint")
+            shifted = exp.Sub(this=exp.Sum(this=value.copy()), expression=_times(count, low))
+            return exp.cast(
+                exp.Add(
+                    this=exp.paren(
+                        exp.IntDiv(this=exp.paren(_times(exp.paren(shifted), 1000)), expression=count.copy())
+                    ),
+                    expression=integer(1000 * low),
+                ),
+                "bigint",
+            )
+        case "least" | "most":
+            return (exp.Min if fold.kind == "least" else exp.Max)(this=value)
+        case "first" | "last":
+            first = exp.EQ(this=column(f"o{place}"), expression=integer(1))
+            return exp.Max(this=exp.Case(ifs=[exp.If(this=first, true=value)]))
+        case _:
+            assert_never(fold.kind)
+
+
+def _times(of: exp.Expr, factor: int) -> exp.Expr:
+    return exp.Mul(this=of.copy(), expression=integer(factor))
+
+
+def _short(total: exp.Expr) -> exp.Expr:
+    """A sum as a 64-bit integer, which stops where two of them would no longer add."""
+    return exp.cast(clamped(total, integer(-STEPS), integer(STEPS)), "bigint")
+
+
+def _windowed(rows: Window) -> Shape:
+    shape, scope = shaped(rows.child), scope_of(rows.child)
+    columns = shape.formulas(scope)
+    query, fields = exp.select("*"), dict(shape.fields)
+    for name, over in rows.columns:
+        fields[name] = f"x{len(fields)}"
+        query = query.select(exp.alias_(_seen(over, shape, columns), fields[name]), copy=False)
+    return Shape(query.from_(shape.query.subquery("r", copy=False), copy=False), fields, shape.keys, shape.unit)
+
+
+def _seen(over: Over, shape: Shape, columns: Mapping[str, Formula]) -> exp.Expr:
+    """One window, always within the unit."""
+    within = [column("u"), *(formula(each, columns).sql for each in over.within)]
+    of = exp.null() if over.of is None else formula(over.of, columns).sql
+    terms = _ordered(over.by, shape, columns, total=over.frame == "rows", backwards=False)
+    match over.kind:
+        case "place":
+            return exp.cast(_over(exp.RowNumber(), within, terms), "bigint")
+        case "before" | "after":
+            function = (exp.Lag if over.kind == "before" else exp.Lead)(this=of, offset=integer(over.offset))
+            return _over(function, within, terms)
+        case "first":
+            return _over(exp.FirstValue(this=of), within, terms)
+        case "rows" | "present":
+            count = exp.Count(this=exp.Star() if over.kind == "rows" else of)
+            return exp.cast(_over(count, within, terms, over.frame), "bigint")
+        case "sum":
+            return _short(_over(exp.Sum(this=of), within, terms, over.frame))
+        case "least" | "most":
+            return _over((exp.Min if over.kind == "least" else exp.Max)(this=of), within, terms, over.frame)
+        case _:
+            assert_never(over.kind)
+
+
+def _ordered(
+    by: tuple[Order, ...], shape: Shape, columns: Mapping[str, Formula], *, total: bool, backwards: bool
+) -> list[exp.Expr]:
+    """The terms of an order. A total one goes on with every column, so that only rows alike in all of them are equal."""
+    terms = [(formula(each.by, columns).sql, each.descending, each.nulls_first) for each in by]
+    if total:
+        terms += [(column(shape.fields[field]), False, False) for field in sorted(shape.fields)]
+    return [
+        exp.Ordered(this=sql, desc=descending != backwards, nulls_first=first != backwards)
+        for sql, descending, first in terms
+    ]
+
+
+def _over(function: exp.Expr, within: list[exp.Expr], terms: list[exp.Expr], frame: str = "") -> exp.Expr:
+    spec = None
+    if frame in {"rows", "peers"}:
+        kind = "ROWS" if frame == "rows" else "RANGE"
+        spec = exp.WindowSpec(kind=kind, start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
+    order = exp.Order(expressions=terms) if terms else None
+    return exp.Window(this=function, partition_by=within, order=order, spec=spec)
 
 
 # -- what is read ------------------------------------------------------------------------------------------------------
