@@ -7,6 +7,7 @@ from sfumato.mechanisms.choice.permute_and_flip import PermuteAndFlip
 from sfumato.mechanisms.choice.top_k import TopK
 from sfumato.mechanisms.histogram.gaussian import GaussianHistogram
 from sfumato.mechanisms.histogram.laplace import LaplaceHistogram
+from sfumato.mechanisms.histogram.sparse import SparseHistogram
 from sfumato.mechanisms.law import Law
 from sfumato.mechanisms.local.duchi import Duchi
 from sfumato.mechanisms.local.forced import ForcedResponse
@@ -43,6 +44,7 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     LatticeNoise,
     LaplaceHistogram,
     GaussianHistogram,
+    SparseHistogram,
     AboveThreshold,
     SparseVector,
     RunningCount,
@@ -98,6 +100,7 @@ __all__ = [
     "RecursiveQuantiles",
     "Release",
     "RunningCount",
+    "SparseHistogram",
     "SparseVector",
     "Staircase",
     "TopK",
