@@ -25,10 +25,13 @@ from sfumato.mechanisms.number.lattice_noise import LatticeNoise
 from sfumato.mechanisms.number.online_bounded_noise import OnlineBoundedNoise
 from sfumato.mechanisms.number.staircase import Staircase
 from sfumato.mechanisms.number.truncated_laplace import TruncatedLaplace
+from sfumato.mechanisms.quantile.histogram_method import HistogramMethod
 from sfumato.mechanisms.quantile.independent import IndependentQuantiles
 from sfumato.mechanisms.quantile.inverse_sensitivity import InverseSensitivity
 from sfumato.mechanisms.quantile.joint_exponential import JointExponential
+from sfumato.mechanisms.quantile.noisy_search import NoisySearch
 from sfumato.mechanisms.quantile.recursive import RecursiveQuantiles
+from sfumato.mechanisms.quantile.tree import TreeQuantiles
 from sfumato.mechanisms.stream.above_threshold import AboveThreshold
 from sfumato.mechanisms.stream.factored_count import FactoredCount
 from sfumato.mechanisms.stream.running_count import RunningCount
@@ -66,6 +69,9 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     IndependentQuantiles,
     JointExponential,
     RecursiveQuantiles,
+    HistogramMethod,
+    NoisySearch,
+    TreeQuantiles,
 )
 """Every mechanism: the contract suite, the audit and the documentation walk this list."""
 
@@ -81,6 +87,7 @@ __all__ = [
     "Gaussian",
     "GaussianHistogram",
     "HadamardResponse",
+    "HistogramMethod",
     "Hybrid",
     "IndependentQuantiles",
     "InverseSensitivity",
@@ -92,6 +99,7 @@ __all__ = [
     "LocalHashing",
     "Mechanism",
     "NoisyMax",
+    "NoisySearch",
     "OnlineBoundedNoise",
     "PermuteAndFlip",
     "Piecewise",
@@ -104,6 +112,7 @@ __all__ = [
     "SparseVector",
     "Staircase",
     "TopK",
+    "TreeQuantiles",
     "TruncatedLaplace",
     "UnaryEncoding",
 ]

@@ -26,7 +26,7 @@ from sfumato.mechanisms.quantile.jitter import Jittering, pieces, together
 from sfumato.mechanisms.quantile.tally import Tally
 from sfumato.noise import Source
 
-_WIDEST = 470
+WIDEST = 470
 _WRITTEN = 20_000
 _BITS = 192
 
@@ -67,7 +67,7 @@ class JointExponential(Jittering):
 
     def __post_init__(self) -> None:
         self._check()
-        if outputs(self.points, len(self.quantiles)).bit_length() > _WIDEST:
+        if outputs(self.points, len(self.quantiles)).bit_length() > WIDEST:
             raise BadInput(
                 "too many quantiles for so fine a lattice",
                 hint="ask for fewer, on fewer points, or use RecursiveQuantiles",

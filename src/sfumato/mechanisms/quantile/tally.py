@@ -20,6 +20,7 @@ LARGEST_SIZE = 1 << 61
 """A lattice has at most this many points."""
 
 _WEIGHTS = 1 << 52
+_FEW = 1 << 22  # up to this many points rows are counted point by point, without sorting them
 
 
 @final
@@ -42,6 +43,9 @@ class Tally:
             raise BadInput("places and weights differ in number", hint="give one weight per place")
         if each.size and (int(each.min()) < 0 or float(each.sum(dtype=np.float64)) > _WEIGHTS):
             raise BadInput("weights are negative, or beyond 2**52 in all", hint="give whole weights of 0 or more")
+        if weights is None:
+            found, counts = np.unique(where, return_counts=True)
+            return cls(found, counts.astype(np.int64))
         order = np.argsort(where, kind="stable")
         where, each = where[order], each[order]
         first = np.flatnonzero(np.diff(where, prepend=where[:1] - 1)) if where.size else np.empty(0, dtype=np.int64)
@@ -97,8 +101,15 @@ class Lattice:
             raise BadInput("values must be numbers", hint="give an int64 or a float64 array")
         kept = ~np.isnan(numbers) if numbers.dtype.kind == "f" else np.ones(numbers.shape, dtype=np.bool_)
         each = None if weights is None else np.asarray(weights)[kept]
-        cells = np.floor((numbers[kept].astype(np.float64) - float(self.low)) / float(self.step))
-        return Tally.of(np.clip(cells, 0, min(self.size - 1, 1 << 62)).astype(np.int64).clip(0, self.size - 1), each)
+        cells = numbers.astype(np.float64) if kept.all() else numbers[kept].astype(np.float64)
+        cells -= float(self.low)
+        cells /= float(self.step)
+        places = np.clip(cells, 0, self.size - 1, out=cells).astype(np.int64)
+        if each is None and self.size <= _FEW:
+            counts = np.bincount(places, minlength=1)
+            found = np.flatnonzero(counts)
+            return Tally(found, counts[found])
+        return Tally.of(np.minimum(places, self.size - 1), each)
 
     def values(self, positions: Sequence[int]) -> tuple[float, ...]:
         """Released points as numbers; this costs nothing."""
