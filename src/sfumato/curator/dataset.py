@@ -61,7 +61,7 @@ class Dataset:
                 from sfumato.engines.duckdb import DuckDB
 
                 sources, self._ingested = self._copies.sources(self.policy.sources(self._data))
-                self._engine = DuckDB(sources)
+                self._engine = DuckDB({**sources, **self.policy.lookups()})
             return self._engine
 
     def exact(self, bounded: Bounded) -> Private[tuple[Vector, ...]]:

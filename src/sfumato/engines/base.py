@@ -24,7 +24,8 @@ class Source:
     cannot be read as their type are NULL, and so are the texts in `missing`. The column that names the unit, and the
     `keys` that lead from table to table, keep every value apart: none is read as a number that two spellings could share.
     `keys` gives each such column the name of the set of columns that it is compared with, and an engine reads all of one
-    set alike; the columns that name units are a set too.
+    set alike; the columns that name units are a set too. A moment of a known offset is of the day that it falls on in
+    `timezone`, wherever the engine runs.
     """
 
     columns: Mapping[str, Type]
@@ -34,6 +35,7 @@ class Source:
     counts: str | None = None
     missing: tuple[str, ...] = field(default=("",))
     keys: Mapping[str, str] = field(default_factory=dict)
+    timezone: str = "UTC"
 
     @property
     def matched(self) -> dict[str, str]:

@@ -144,7 +144,7 @@ class DuckDB:
             wanted[source.counts] = f"CAST({_quoted(source.counts)} AS BIGINT)"
         for column, kind in source.columns.items():
             if column not in wanted:
-                wanted[column] = _read(column, _kind(found, column), kind, source.missing)
+                wanted[column] = _read(column, _kind(found, column), kind, source.missing, source.timezone)
         chosen = ", ".join(f"{expression} AS {_quoted(column)}" for column, expression in wanted.items())
         self._rows(f"CREATE TEMP VIEW {_quoted(name)} AS SELECT {chosen or '1 AS one'} FROM {origin}")
 
@@ -219,7 +219,7 @@ def _check_unit(column: str, kind: str, wanted: Type) -> None:
         )
 
 
-def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str:
+def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...], timezone: str) -> str:
     """A column as its declared type, NULL where it cannot be; floats become integers by floor, never by a cast."""
     target, raw = TYPES[wanted], _quoted(column)
     if not kind.startswith(READABLE[wanted]) or kind.startswith("UNION") or kind.endswith("]"):
@@ -230,6 +230,8 @@ def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str
         )
     if kind == target and kind != "VARCHAR":
         return raw
+    if kind == "TIMESTAMP WITH TIME ZONE":
+        raw = f"({raw} AT TIME ZONE {_text(timezone)})"
     if kind == "VARCHAR":
         text = _without(column, missing)
         match wanted:

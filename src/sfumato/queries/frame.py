@@ -88,6 +88,7 @@ class Frame:
 
         conditions: list[Expression] = []
         if condition is not None:
+            self = self._levelled(condition)
             read = self._read(condition, parameters)
             if read.type.kind not in {"boolean", "null"}:
                 raise NotSupported("a condition is needed here", hint="compare it with something", code="SF021")
@@ -132,11 +133,13 @@ class Frame:
 
     def with_columns(self, **computed: str) -> Frame:
         """More columns, each an SQL expression over those there are."""
+        self = self._levelled(*computed.values())
         found = {**self.names.computed, **{name: self._read(text) for name, text in computed.items()}}
         return replace(self, names=replace(self.names, computed=found))
 
     def group_by(self, *keys: str, **named: str) -> Grouped:
         """One group per combination of public keys: columns by name, expressions by `name="expression"`."""
+        self = self._levelled(*keys, *named.values())
         found = {**{key: self._read(key) for key in keys}, **{name: self._read(text) for name, text in named.items()}}
         for typed in found.values():
             _shown(typed)
@@ -180,6 +183,18 @@ class Frame:
             return Measure("rows")
         _shown(read)
         return Measure(aggregation.kind, of)
+
+    def _levelled(self, *texts: str) -> Frame:
+        """The same rows with the levels beside them that these expressions ask for."""
+        from sfumato.queries.sql.levels import calls_in, levelled
+        from sfumato.queries.sql.text import Text
+
+        relation, names = self.relation, self.names
+        for each in texts:
+            if "level" in each.casefold():
+                text = Text(f"SELECT {each}")
+                relation, names = levelled(relation, names, calls_in(text.tree()), self.schema, text)
+        return replace(self, relation=relation, names=names)
 
     def _read(self, text: str, parameters: tuple[object, ...] = ()) -> Any:
         from sfumato.queries.sql.parse import parse_row_expression

@@ -137,6 +137,16 @@ class Table:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Levels:
+    """The coarser levels of a column's public list: a public table of them, coarse to fine, the key itself last."""
+
+    table: str
+    column: str
+    lookup: Table
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Unit:
     """Who is protected, what "differ by one unit" means, and how many rows of each may count."""
 
@@ -157,9 +167,11 @@ class Schema:
 
     tables: tuple[Table, ...]
     unit: Unit = field(default_factory=Unit)
+    levels: tuple[Levels, ...] = ()
 
     def table(self, name: str) -> Table | None:
-        return next((table for table in self.tables if table.name == name), None)
+        every = (*self.tables, *(levels.lookup for levels in self.levels))
+        return next((table for table in every if table.name == name), None)
 
     def keys(self, name: str) -> frozenset[str]:
         """The columns of a table that declared foreign keys use, on either side."""

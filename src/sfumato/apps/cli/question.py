@@ -115,7 +115,7 @@ def show_previews(previews: list[Preview], session: Session, form: str, lang: La
         cap = left.caps.of(session.analyst).amount
         cost = decimal_text(preview.charge.amount)
         mine, whole = (decimal_text(amount, rounding="down") for amount in (left.analyst.amount, left.total.amount))
-        words = ("coût", "à", "compté", "bruit") if french else ("cost", "within", "counted", "noise")
+        words = ("coût", "à", "compté", "bruit", "cases") if french else ("cost", "within", "counted", "noise", "cells")
         of = f"sur {decimal_text(cap)}" if french else f"of {decimal_text(cap)}"
         if french:
             click.echo(
@@ -129,6 +129,7 @@ def show_previews(previews: list[Preview], session: Session, form: str, lang: La
             groups = f"groupes de {preview.at}" if french else f"groups of {preview.at}"
             click.echo(f" {words[1]:<9} {name} ±{width:.4g}, {groups} ({float(preview.confidence) * 100:g} %)")
         click.echo(f" {words[2]:<9} {preview.counted}")
+        click.echo(f" {words[4]:<9} {preview.bounded.size:,}")
         click.echo(f" {words[3]:<9} {preview.noise()}")
     if len(previews) > 1:
         total = sum((preview.charge.amount for preview in previews), Fraction(0))

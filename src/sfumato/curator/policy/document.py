@@ -105,6 +105,7 @@ class Dataset(_Part):
     version: Text = Field(description="said by the owner when the rows change, never computed from them")
     size: Count | None = Field(default=None, description="how many rows, roughly and publicly: for forecasts only")
     missing: Texts = Field(default=("",), description="texts that are read as NULL")
+    timezone: Text = Field(default="UTC", description="the day that a moment falls on is the day there: Europe/Paris")
     contact: Text | None = Field(default=None, description="whom to ask")
 
 

@@ -111,6 +111,7 @@ _EXAMPLES = {
     "version": 'version = "2026-11"',
     "size": "size = 50_000",
     "missing": 'missing = ["", "NA"]',
+    "timezone": 'timezone = "Europe/Paris"',
     "contact": 'contact = "dpo@example.org"',
     "kind": 'kind = "person"',
     "max_rows": "max_rows = 1",

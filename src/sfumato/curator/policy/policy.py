@@ -179,7 +179,7 @@ class Policy:
             )
             for name, table in document.tables.items()
         )
-        return Schema(tables, rules.schema_unit(document))
+        return Schema(tables, rules.schema_unit(document), rules.levels_of(document, self.lists))
 
     def sources(self, data: Mapping[str, Any] | None = None) -> dict[str, Source]:
         """What an engine opens: every table that a question may name, from its place or from `data`."""
@@ -205,7 +205,24 @@ class Policy:
                 unit=None if table.path else table.unit,
                 missing=self.missing,
                 keys=matched[table.name],
+                timezone=self.document.dataset.timezone,
             )
+        return found
+
+    def lookups(self) -> dict[str, Source]:
+        """The public lists whose levels may be asked for, as tables in memory: what the policy was read with."""
+        import pyarrow as pa
+
+        from sfumato.engines.base import Source
+
+        found = {}
+        for levels in self.schema().levels:
+            listed = self.lists[levels.table, levels.column]
+            names = [column.name for column in levels.lookup.columns]
+            rows = [(*above, str(key)) for key, above in zip(listed.keys, listed.levels, strict=True)]
+            data = pa.table({name: pa.array([row[n] for row in rows], pa.string()) for n, name in enumerate(names)})
+            types = {column.name: column.type for column in levels.lookup.columns}
+            found[levels.lookup.name] = Source(types, data=data, missing=())
         return found
 
     def location(self, table: str) -> str | None:

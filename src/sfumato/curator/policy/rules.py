@@ -20,7 +20,7 @@ from sfumato.curator.policy.places import KeyPath
 from sfumato.curator.policy.problem import Problem
 from sfumato.curator.policy.source import KINDS as SOURCES
 from sfumato.curator.policy.source import Place, holds_secret
-from sfumato.queries.schema import Column, Kind, Step, Unit, Value
+from sfumato.queries.schema import Column, Kind, Levels, Step, Table, Unit, Value
 
 LARGE_EPSILON = 10
 _DELTA_OF_UNKNOWN_SIZE = Fraction(1, 1000)
@@ -51,6 +51,7 @@ class Link:
 
 def problems(document: Document) -> Iterator[Problem]:
     """Everything that contradicts itself, but for what needs the columns' values."""
+    yield from _dataset(document)
     yield from _unit(document)
     yield from _budget(document)
     yield from _answers(document)
@@ -160,6 +161,24 @@ def unit_of(document: Document, name: str) -> tuple[str | None, tuple[Step, ...]
     return unit, tuple(steps)
 
 
+def levels_of(document: Document, lists: Lists) -> tuple[Levels, ...]:
+    """Each public list with levels, as a table of its own. Keys of lists are texts there, as the files have them."""
+    found = []
+    for (name, column), listed in lists.items():
+        levels = document.tables[name].columns[column].levels
+        if len(levels) < 2 or kind_of(document.tables[name].columns[column]) not in {"category", "text"}:
+            continue
+        columns = [
+            Column(level, "category", values=tuple(dict.fromkeys(above[n] for above in listed.levels if above[n])))
+            for n, level in enumerate(levels[:-1])
+        ]
+        lookup = Table(
+            f"levels of {name}.{column}", (*columns, Column(levels[-1], "text")), public=True, unique=(levels[-1],)
+        )
+        found.append(Levels(name, column, lookup))
+    return tuple(found)
+
+
 def schema_unit(document: Document) -> Unit:
     unit = document.unit
     return Unit(unit.kind, Relation(unit.neighbours), unit.max_rows, unit.max_groups)
@@ -215,6 +234,17 @@ def _unit(document: Document) -> Iterator[Problem]:
     unit = document.unit
     if unit.kind == "row" and unit.max_rows != 1:
         yield Problem(("unit", "max_rows"), "a row has one row, so max_rows cannot be more", "write max_rows = 1")
+
+
+def _dataset(document: Document) -> Iterator[Problem]:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        ZoneInfo(document.dataset.timezone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        yield Problem(
+            ("dataset", "timezone"), "this is no time zone", "write the name of one, such as Europe/Paris or UTC"
+        )
 
 
 def _budget(document: Document) -> Iterator[Problem]:

@@ -69,7 +69,7 @@ class _Reading:
                 below = self.read(child, wanted | used_by(inside, (over for _, over in overs)))
                 return Window(below, overs) if overs else below
             case Join():
-                return self._join(plan, wanted.union(*map(fields, plan.on)))
+                return self._join(plan, wanted)
             case Scan():
                 return self._scan(plan, wanted)
             case Read():
@@ -77,7 +77,10 @@ class _Reading:
             case _:
                 assert_never(plan)
 
-    def _join(self, join: Join, wanted: frozenset[str]) -> Join:
+    def _join(self, join: Join, wanted: frozenset[str]) -> Rows:
+        if join.kind == "left" and join.unique is not None and not _reads(join.right, wanted):
+            return self.read(join.left, wanted)  # it would add no row, take none away, and show nothing
+        wanted = wanted.union(*map(fields, join.on))
         below = self
         if join.link is not None:
             below = replace(below, keys=below.keys.union(join.link))
@@ -118,6 +121,15 @@ def used_by(expressions: Iterable[Expression], ordered: Iterable[Fold | Over]) -
     for each in ordered:
         every += [order.by for order in each.by] + ([] if each.of is None else [each.of])
     return frozenset().union(*map(fields, every))
+
+
+def _reads(rows: Rows, wanted: frozenset[str]) -> bool:
+    """Whether any of these columns is one of the rows'."""
+    match rows:
+        case Scan(prefix=prefix):
+            return any(name.startswith(prefix) for name in wanted)
+        case _:
+            return True
 
 
 def _scanned(rows: Rows) -> Scan | None:

@@ -75,11 +75,15 @@ def relation_of(table: Table, schema: Schema) -> Relation:
 @final
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Columns by name: computed ones first, then those of each table under its own name; `shared` ones are the same in all."""
+    """Columns by name: computed ones first, then those of each table under its own name; `shared` ones are the same in all.
+
+    `levels` are the columns that LEVEL(field, name) stands for.
+    """
 
     parts: tuple[tuple[str, Mapping[str, Typed]], ...]
     shared: frozenset[str] = frozenset()
     computed: Mapping[str, Typed] = field(default_factory=dict)
+    levels: Mapping[tuple[str, str], Typed] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Whether a name without a table means a column."""

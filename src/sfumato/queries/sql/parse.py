@@ -22,6 +22,7 @@ from sfumato.queries.rewrites.tally import integers
 from sfumato.queries.schema import Schema
 from sfumato.queries.sql.inside import Gathering, Windowing, limited, ranged
 from sfumato.queries.sql.join import Joining
+from sfumato.queries.sql.levels import calls_in, level_of, levelled
 from sfumato.queries.sql.names import Names, Relation, lookup, relation_of, shown
 from sfumato.queries.sql.scalar import Scalar, Typed, apply
 from sfumato.queries.sql.text import Text, flattened
@@ -108,7 +109,9 @@ class _Question:
         names = Names(((alias, below.columns),))
         for node in tree.args.get("joins") or ():
             below, names = self._joined(below, names, node, named)
-        return below, names
+        if self.schema is None:
+            return below, names
+        return levelled(below, names, calls_in(tree), self.schema, self.text)
 
     def _side(self, node: exp.Expr, named: Named) -> tuple[Relation, str]:
         match node:
@@ -269,6 +272,9 @@ class _Question:
                 return self.column(node, names)
             if isinstance(node, exp.Placeholder):
                 return self._parameter(node)
+            if isinstance(node, exp.Anonymous) and str(node.this).upper() == "LEVEL":
+                with self.text.placed(node):
+                    return level_of(node, names, self.text)
             if isinstance(node, exp.Window) and windowing is not None:
                 return windowing.read(node)
             if isinstance(node, exp.AggFunc | exp.Filter):
