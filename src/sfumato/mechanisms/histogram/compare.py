@@ -60,7 +60,9 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [f"{self.workload}; expected squared error"]
-        lines += [f"  {each.name:14} {each.variance:10.5g}   {each.mechanism.strategy}" for each in self.options]
+        lines += [
+            f"  {each.name:14} {each.variance:10.5g}   {each.mechanism.strategy.summary}" for each in self.options
+        ]
         return "\n".join([*lines, f"  {'lower bound':14} {self.lower_bound:10.5g}   for continuous noise"])
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadInput
 from sfumato.core.exact import positive
 from sfumato.mechanisms.histogram.shares import Currency
-from sfumato.mechanisms.histogram.strategy import Floats, Strategy, checked_bins, first_cell
+from sfumato.mechanisms.histogram.strategy import Floats, Strategy, checked_bins, first_cell, name_of
 
 Axes = tuple[int, ...]
 _LEAST = Fraction(1, 64)
@@ -183,6 +183,10 @@ class Marginals(Strategy):
         return first_cell(self.grid)
 
     def __str__(self) -> str:
+        return f"marginals of {'x'.join(map(str, self.grid))}, {name_of(self.tables, self.table_scales)}"
+
+    @property
+    def summary(self) -> str:
         named = ("".join(map(str, table)) or "total" for table in self.tables)
         shares = (f"{float(1 / s / self.absolute):.3g}" for s in self.table_scales)
         return f"marginals of {'x'.join(map(str, self.grid))}: " + ", ".join(

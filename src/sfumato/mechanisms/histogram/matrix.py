@@ -173,7 +173,7 @@ class Matrix(Strategy):
 
     def __repr__(self) -> str:
         own = "" if self.diagonal is None else "weights on bins and "
-        return f"{own}{self.dense.shape[0]} rows over {self.shape[0]} bins, {self.digest[:16]}"
+        return f"{own}{self.dense.shape[0]} rows over {self.shape[0]} bins, {self.digest[:32]}"
 
     @classmethod
     def identity_and(cls, extra: Floats) -> Self:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.mechanisms.histogram.nest import Nest
-from sfumato.mechanisms.histogram.strategy import Floats, Strategy
+from sfumato.mechanisms.histogram.strategy import Floats, Strategy, name_of
 
 
 @final
@@ -117,4 +117,4 @@ class Nominal(Strategy):
         return np.concatenate([asked, *parts[::-1]], axis=-1)
 
     def __str__(self) -> str:
-        return f"nominal wavelets of {'-'.join(map(str, self.nest.sizes))} nodes"
+        return f"nominal wavelets of {'-'.join(map(str, self.nest.sizes))} nodes, {name_of(self.nest.levels)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, final
@@ -86,6 +87,11 @@ class Strategy(ABC):
         return np.array([float(scale) for scale in self.scales])[self.codes]
 
     @property
+    def summary(self) -> str:
+        """A line for people; `str` is exact, and longer."""
+        return str(self)
+
+    @property
     def typical(self) -> Floats:
         """A cell that no other one errs more than, as the query that asks for it: here the worst of all, tried out."""
         worst, found = -1.0, np.zeros(self.shape)
@@ -96,6 +102,11 @@ class Strategy(ABC):
             if spread > worst:
                 worst, found = spread, query
         return found
+
+
+def name_of(*parts: object) -> str:
+    """A short name that no other parameters have: certificates and the ledger's keys print strategies by it."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
 
 def checked_bins(bins: int) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadInput
 from sfumato.core.exact import Number, positive
 from sfumato.mechanisms.histogram.nest import Nest
-from sfumato.mechanisms.histogram.strategy import Floats, Strategy, checked_bins
+from sfumato.mechanisms.histogram.strategy import Floats, Strategy, checked_bins, name_of
 
 
 @final
@@ -159,5 +159,9 @@ class Tree(Strategy):
         return query
 
     def __str__(self) -> str:
+        return f"tree of {'-'.join(map(str, self.nest.sizes))} nodes, {name_of(self.nest.levels, self.level_scales)}"
+
+    @property
+    def summary(self) -> str:
         shares = [f"{float(1 / s / self.absolute):.3g}" for s in self.level_scales]
         return f"tree of {'-'.join(map(str, self.nest.sizes))} nodes, shares {' '.join(shares)}"
