@@ -51,7 +51,7 @@ STRATEGIES: list[Strategy] = [
     Product((Haar(4), Flat(3))),
     Product((Tree.even(6, [2], [1, 2]), Nominal(Nest(3)))),
     Matrix.identity_and(np.linspace(0, 1, 14).reshape(2, 7)),
-    Matrix([[1, 0.5, 0], [0, 1, -0.25], [0.125, 0, 1], [1, 1, 1]]),
+    Matrix([[1, 0.5, 0], [0, 1, -2.5], [0.125, 0, 1], [1, 1, 1]]),
 ]
 names = pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
 
@@ -103,12 +103,26 @@ def test_generalised_sensitivity_of_haar_wavelets(bins: int) -> None:
 
 
 @names
+def test_the_price_is_of_the_norms(strategy: Strategy) -> None:
+    """One unit in one cell, and two cells of three units each: epsilon and rho by hand, whatever the rows' scales."""
+    one, more = Sensitivity.of(1), Sensitivity.of_cells(2, 3)
+    laplace, gaussian = LaplaceHistogram(strategy, 5), GaussianHistogram(strategy, 5)
+    assert laplace.loss(one).epsilon() == pytest.approx(float(strategy.absolute / 5))
+    assert laplace.loss(more).epsilon() == pytest.approx(float(6 * strategy.absolute / 5))
+    rho, of_more = gaussian.loss(one).zcdp(), gaussian.loss(more).zcdp()
+    assert rho is not None
+    assert of_more is not None
+    assert rho[0] == strategy.squared / 50
+    assert of_more[0] == min(strategy.moved_squared(Fraction(6), Fraction(18)), 36 * strategy.squared) / 50
+
+
+@names
 def test_moves_of_any_sensitivity_stay_below_the_promise(strategy: Strategy) -> None:
     """Random moves of cells, and the worst unit ones: sums of |a . d|/s and of squares never pass what the loss says."""
     draws = np.random.default_rng()
     scaled = weigh(strategy)
-    for _ in range(200):
-        d = draws.integers(-2, 3, size=strategy.size) * (draws.random(strategy.size) < draws.random())
+    moves = [draws.integers(-2, 3, size=strategy.size) * (draws.random(strategy.size) < p) for p in draws.random(200)]
+    for d in [np.ones(strategy.size, dtype=np.int64), *moves]:
         l1, linf, l2_squared = (Fraction(int(x)) for x in (np.abs(d).sum(), np.abs(d).max(), (d * d).sum()))
         moved = Sensitivity(l1, linf, l2_squared)
         laplace = LaplaceHistogram(strategy, 3)

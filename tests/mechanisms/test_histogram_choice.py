@@ -94,6 +94,8 @@ def test_long_trees_are_summed_level_by_level() -> None:
 @pytest.mark.parametrize("bins", [16, 64])
 def test_the_lower_bound_of_the_known_table(bins: int) -> None:
     assert 2 * floor_of(Ranges(bins)) == pytest.approx({16: 5.9, 64: 10.4}[bins], rel=0.01)
+    assert choose(Ranges(bins), epsilon="1/2").lower_bound == pytest.approx(8 * floor_of(Ranges(bins)))
+    assert choose(Ranges(bins), rho="1/8", sensitivity=3).lower_bound == pytest.approx(36 * floor_of(Ranges(bins)))
     assert usual_fan_out(16) == 16
     assert usual_fan_out(256) == 16
     assert usual_fan_out(1024) == 32
