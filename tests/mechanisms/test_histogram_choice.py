@@ -19,6 +19,7 @@ from sfumato.mechanisms.histogram.matrix import Matrix
 from sfumato.mechanisms.histogram.nest import Nest
 from sfumato.mechanisms.histogram.nominal import Nominal
 from sfumato.mechanisms.histogram.privelet import Haar
+from sfumato.mechanisms.histogram.refined import Grouped, Refined, refined
 from sfumato.mechanisms.histogram.shares import best_levels
 from sfumato.mechanisms.histogram.strategy import Strategy
 from sfumato.mechanisms.histogram.tree import Tree
@@ -136,6 +137,31 @@ def test_the_best_gaussian_strategy_is_near_the_bound() -> None:
         assert found.loss(1).zcdp() is not None
     with pytest.raises(NotSupported):
         factored(Ranges(1025))
+
+
+def test_many_bins_are_refined_from_groups() -> None:
+    """Groups under the best matrix and wavelets inside them are well below wavelets alone; groups ask what the bins do."""
+    rows = table(Ranges(11))
+    spread = np.repeat(np.eye(3), 4, axis=0)[:11] / 4
+    assert np.allclose(Grouped(Ranges(11), 4).gram(np.eye(3)), spread.T @ rows.T @ rows @ spread)
+    assert np.allclose(np.diag(spread.T @ rows.T @ rows @ spread), Grouped(Ranges(11), 4).spread())
+    workload = Ranges(100)
+    found = GaussianHistogram.of_rho("1/2", strategy=refined(workload))
+    wavelets = GaussianHistogram.of_rho("1/2", strategy=Haar(100))
+    assert floor_of(workload) < mean_of(found, workload) < 0.9 * mean_of(wavelets, workload)
+    line = found.loss(1).zcdp()
+    assert line is not None
+    assert line[0] <= Fraction(1, 2)
+
+
+@pytest.mark.slow
+def test_many_bins_under_rho() -> None:
+    """A quarter below wavelets at 4 096 bins, and within a seventh of the bound."""
+    comparison = choose(Ranges(4096), rho="1/2")
+    assert isinstance(comparison.mechanism.strategy, Refined)
+    wavelets = next(option for option in comparison.options if option.name == "Privelet")
+    assert comparison.best.variance < 0.75 * wavelets.variance
+    assert comparison.lower_bound < comparison.best.variance < comparison.lower_bound * 8 / 7
 
 
 @pytest.mark.parametrize(("bins", "bar"), [(16, 12.0), (128, 45.3)])

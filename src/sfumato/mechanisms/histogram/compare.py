@@ -20,13 +20,15 @@ from sfumato.mechanisms.histogram.histogram import Histogram
 from sfumato.mechanisms.histogram.laplace import LaplaceHistogram
 from sfumato.mechanisms.histogram.matrix import Matrix
 from sfumato.mechanisms.histogram.privelet import Haar
+from sfumato.mechanisms.histogram.refined import refined
 from sfumato.mechanisms.histogram.shares import Currency, best_levels
 from sfumato.mechanisms.histogram.strategy import Strategy
 from sfumato.mechanisms.histogram.tree import Tree
 from sfumato.mechanisms.histogram.workload import Bins, Workload
 
 _DESCENDED = 4096
-_ROW_BY_ROW = 8192
+_REFINED = 1 << 14
+_ROW_BY_ROW = 1 << 14
 _AT_ONCE = 256
 
 
@@ -127,6 +129,8 @@ def _strategies(workload: Workload, currency: Currency) -> Iterator[tuple[str, S
         yield "descent", augmented(workload)
     if currency == "zcdp" and bins <= MOST_BINS:
         yield "factored", factored(workload)
+    if currency == "zcdp" and MOST_BINS < bins <= _REFINED:
+        yield "refined", refined(workload)
 
 
 def usual_fan_out(bins: int) -> int:
