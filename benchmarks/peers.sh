@@ -23,7 +23,7 @@ peer pipelinedp "pipeline-dp==0.3.1" pyarrow pandas
 peer smartnoise "smartnoise-sql==1.0.10" pyarrow duckdb
 peer qrlew "pyqrlew==0.9.27" duckdb sqlalchemy duckdb-engine
 peer diffprivlib "diffprivlib==0.6.6" "scikit-learn==1.7.2"
-peer pythondp "python-dp==1.1.5"
+peer pythondp "python-dp==1.1.5" numpy
 peer multifreq "multi-freq-ldpy"
 peer anonypy "anonypy==0.2.1" "pandas<3"
 peer anjana "anjana==1.2.3"

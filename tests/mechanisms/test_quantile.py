@@ -140,6 +140,34 @@ def test_half_the_price_would_be_a_lie() -> None:
         assert any(broken(half, mechanism, left, right) for left, right, moved in neighbours(8, 2) if moved is ONE)
 
 
+def worst(mechanism: Any, left: Tally, right: Tally) -> float:
+    """The largest log-ratio of any outcome."""
+    one, other = mechanism.law(left), mechanism.law(right)
+    ratios = [np.log(one.weights[t][0] / other.weights[t][0]) for t in one.weights]
+    return float(max(np.abs(ratios)))
+
+
+def test_prices_are_reached() -> None:
+    """Eight tenths of the price, or more of it, would be a lie: long gaps move one way, the short one the other."""
+    added = Tally.of([1], [10]), Tally.of([1, 63], [10, 1])
+    replaced = Tally.of([0, 1], [1, 10]), Tally.of([1, 63], [10, 1])
+    makers: list[Any] = [
+        InverseSensitivity(64, Quantile(Fraction(4, 5)), "1/8"),
+        IndependentQuantiles(64, "4/5", "1/8"),
+        JointExponential(64, "4/5", "1/8"),
+    ]
+    for mechanism in makers:
+        for pair, moved in ((added, ONE), (replaced, MOVED)):
+            assert 0.95 < worst(mechanism, *pair) / mechanism.loss(moved).epsilon() <= 1
+    assert 0.95 < worst(RecursiveQuantiles(64, "4/5", "1/8"), *added) * 8 <= 1
+    several = JointExponential(64, ["1/4", "3/4"], "1/8")
+    pair = Tally.of([1], [5]), Tally.of([0, 1], [1, 5])
+    assert 0.77 < worst(several, *pair) / several.loss(1).epsilon() <= 1
+    # By group, one group loses the row and another gains it: both ratios are paid for.
+    grouped = IndependentQuantiles(64, "4/5", "1/8", by_group=True)
+    assert 0.95 < 2 * worst(makers[1], *added) / grouped.loss(MOVED).epsilon() <= 1
+
+
 def test_by_group_a_unit_may_move_from_one_to_another() -> None:
     """Two groups drawn independently: the worst pair of (leaves one, enters the other) within the stated price."""
     each = JointExponential(4, ["1/3"], 1)
