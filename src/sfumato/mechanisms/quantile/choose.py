@@ -17,7 +17,7 @@ from sfumato.mechanisms.quantile.tally import checked_size
 from sfumato.mechanisms.quantile.tree import TreeQuantiles
 
 _FEW = 300
-_BINS, _FAN_OUT = 1024, 8
+_BINS, _FAN_OUT = 1024, 16
 _FINEST = 24
 _MOST_ROWS = 1 << 21
 
