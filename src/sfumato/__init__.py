@@ -13,6 +13,7 @@ _HOMES: dict[str, str] = {
     "anonymise": "sfumato.anonymise",
     "count": "sfumato.queries.frame",
     "count_units": "sfumato.queries.frame",
+    "count_distinct": "sfumato.queries.frame",
     "mean": "sfumato.queries.frame",
     "open": "sfumato.curator.dataset:open_dataset",
     "stddev": "sfumato.queries.frame",

@@ -40,6 +40,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 QUESTION = "SELECT g, COUNT(*), SUM(x), AVG(x), COUNT(DISTINCT person) FROM people WHERE f GROUP BY g"
 ROWWISE = "SELECT g, COUNT(*), SUM(x), AVG(x) FROM people WHERE f GROUP BY g"
+DIFFERENT = "SELECT COUNT(*), COUNT(DISTINCT CASE WHEN x IS NULL OR x <> 3 THEN g END) FROM people"
 EVERYONE = "SELECT COUNT(*), SUM(x), AVG(x) FROM people"
 
 
@@ -107,6 +108,8 @@ ORIGINAL_WEIGHT = emitter._weight
         ("_weight", full_weight, reaches_too_far, ROWWISE),
         ("_weight", full_weight, reaches_too_far, "SELECT g, COUNT(DISTINCT person) FROM people GROUP BY g"),
         ("_weight", rounded, reaches_too_far, "SELECT COUNT(*) FROM people WHERE x IS NOT NULL"),
+        ("_weight", one_more, reaches_too_far, DIFFERENT),
+        ("_weight", full_weight, reaches_too_far, DIFFERENT),
         ("settled", unclamped, reaches_too_far, "SELECT SUM(x) FROM people"),
         ("settled", unclamped, reaches_too_far, "SELECT AVG(x) FROM people"),
         ("clamped", null_becomes_a_number, differs, "SELECT AVG(x) FROM people"),

@@ -74,6 +74,7 @@ def texts(draw: st.DrawFn) -> str:
         "COUNT(*)",
         "COUNT({})",
         "COUNT(DISTINCT person)",
+        "COUNT(DISTINCT {})",
         "SUM({})",
         "AVG({})",
         "VAR_POP({})",
@@ -189,6 +190,11 @@ def test_generated_questions_on_hostile_tables(word: str) -> None:
         ("SELECT VAR_POP(y) FROM people", [{"y": 2.0}, {"y": 4.0}, {"y": 2.0}]),
         ("SELECT g, COUNT(DISTINCT person) FROM people GROUP BY g", [{"g": "a"}, {"g": "b"}, {"g": "c"}]),
         ("SELECT COUNT(*), SUM(x), AVG(y) FROM people", [{"x": 5, "y": 4.0}] * 3),
+        ("SELECT COUNT(DISTINCT x) FROM people", [{"x": 0}, {"x": 1}, {"x": 2}]),
+        (
+            "SELECT g, COUNT(DISTINCT x) FROM people GROUP BY g",
+            [{"g": "a", "x": 0}, {"g": "a", "x": 1}, {"g": "b", "x": 0}],
+        ),
     ],
 )
 def test_the_promise_is_tight(text: str, worst: Rows) -> None:

@@ -54,6 +54,8 @@ TEXTS = [
     "SELECT sex, city, COUNT(*) AS n, AVG(age) FROM people GROUP BY sex, city",
     "SELECT COUNT(DISTINCT id), COUNT(kids), COUNT(*) FROM people WHERE age < 40",
     "SELECT city, COUNT(DISTINCT id) FROM people GROUP BY city",
+    "SELECT COUNT(DISTINCT born), COUNT(DISTINCT kids), COUNT(*) FROM people WHERE age < 40",
+    "SELECT sex, COUNT(DISTINCT city), COUNT(DISTINCT age) FILTER (WHERE ill), AVG(hours) FROM people GROUP BY sex",
     "SELECT city, SUM(hours), AVG(hours), VARIANCE(hours), VAR_POP(age), STDDEV(hours) FROM people GROUP BY city",
     "SELECT SUM(kids), AVG(kids), COUNT(kids) FROM people",
     "SELECT SUM(kids * 2 - age) FROM people WHERE ill OR NOT sex = 'F'",
@@ -153,6 +155,7 @@ MEASURES = [
     *(
         "SUM(hours) / COUNT(*)",
         "COUNT(DISTINCT id)",
+        "COUNT(DISTINCT age)",
         "VAR_POP(hours)",
         "-SUM(kids * 2)",
         "AVG(CASE WHEN ill THEN age ELSE hours END)",

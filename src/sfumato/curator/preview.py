@@ -139,7 +139,7 @@ class Preview:
         """The columns that count something, and are whole numbers therefore."""
         question = self.bounded.question
         columns = question.columns if isinstance(question, Select) else ()
-        kinds = {"rows", "present", "units"}
+        kinds = {"rows", "present", "units", "distinct"}
         return frozenset(name for name, each in columns if isinstance(each, Measure) and each.kind in kinds)
 
     @property

@@ -16,7 +16,7 @@ from sfumato.core import Bug
 from sfumato.queries.bounded import Bounded
 from sfumato.queries.evaluate import evaluate
 from sfumato.queries.expression import Call, Expression, Field, Literal, Measure, measures
-from sfumato.queries.plan import Aggregate, Having, Limit, Released, Rowwise, Select, Sort, Statistic, Units
+from sfumato.queries.plan import Aggregate, Distinct, Having, Limit, Released, Rowwise, Select, Sort, Statistic, Units
 from sfumato.queries.rewrites.tally import counting
 from sfumato.queries.rows import scope_of
 from sfumato.queries.schema import Value
@@ -91,6 +91,9 @@ def holder(measure: Measure, bounded: Bounded) -> Statistic:
     match measure.kind:
         case "units":
             return Units()
+        case "distinct":
+            assert measure.of is not None
+            return Distinct(measure.of)
         case "rows" | "present":
             found = counting(measure, statistics, scope)
         case "sum" | "mean" | "var_pop" | "var_samp" | "std_pop" | "std_samp":
@@ -114,7 +117,7 @@ def estimate(
     |P - r (P + Q)| <= h for r gives h / (P + Q) to either side, exactly. A variance is r(1 - r)-like in its three cells;
     its half-width is that of the linear combination of the noises to first order, by the same theorem, plus (h / n)^2.
     """
-    if isinstance(statistic, Units):
+    if isinstance(statistic, Units | Distinct):
         return _not_negative(Fraction(cells[0], whole), width and width / whole)
     match statistic.kind:
         case "count" | "present":

@@ -61,7 +61,7 @@ condition, value, ..., otherwise. `clamp`, `steps` and `spread` are written by t
 steps(x, low, step) = floor((x - low) / step + 1/2), and spread(v, top) = floor(((2 v - top)^2 + top // 2) / top).
 """
 
-MeasureKind = OneOf["rows", "present", "units", "sum", "mean", "var_pop", "var_samp", "std_pop", "std_samp"]
+MeasureKind = OneOf["rows", "present", "units", "distinct", "sum", "mean", "var_pop", "var_samp", "std_pop", "std_samp"]
 
 
 @final

@@ -50,6 +50,11 @@ def count_units() -> Aggregation:
     return Aggregation("units")
 
 
+def count_distinct(of: str) -> Aggregation:
+    """How many different values an expression has: COUNT(DISTINCT x)."""
+    return Aggregation("distinct", of)
+
+
 def sum(of: str) -> Aggregation:
     return Aggregation("sum", of)
 
@@ -181,6 +186,8 @@ class Frame:
         of, unit = read.expression, self.relation.is_unit(read)
         if aggregation.kind == "present" and (unit or (isinstance(of, Literal) and of.value is not None)):
             return Measure("rows")
+        if aggregation.kind == "distinct" and unit:
+            return Measure("units")
         _shown(read)
         return Measure(aggregation.kind, of)
 

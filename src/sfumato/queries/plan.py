@@ -267,7 +267,23 @@ class Units:
         return 1
 
 
-Statistic = Rowwise | Units
+@final
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """A cell that counts different values of `of`, none of them NULL.
+
+    A unit with k different values, group by group, has the share min(whole, whole * bound // k) of `whole` in each; a value
+    counts min(whole, the sum of the shares of the units that have it) of `whole`.
+    """
+
+    of: Expression
+
+    @property
+    def width(self) -> int:
+        return 1
+
+
+Statistic = Rowwise | Units | Distinct
 
 
 @final

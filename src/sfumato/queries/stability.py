@@ -11,7 +11,7 @@ from sfumato.core import Bug, NotSupported, Relation, Sensitivity
 from sfumato.core.neighbours import Neighbours
 from sfumato.queries.cells import cells
 from sfumato.queries.infer import Scope, infer
-from sfumato.queries.plan import Rowwise, Statistic, Tally, Units, Weigh
+from sfumato.queries.plan import Distinct, Rowwise, Statistic, Tally, Units, Weigh
 from sfumato.queries.rows import scope_of
 
 
@@ -26,6 +26,9 @@ def sensitivities(tally: Tally, about: Neighbours) -> tuple[Sensitivity, ...]:
     most 2 top, and l2 squared v^2 + (top - v)^2 + r^2 <= 2 top^2 (v^2 + (top - v)^2 <= top^2 as v (top - v) >= 0).
     For a total c = t, |t| <= top. Counting units, each of k cells gets min(W, W*B // k): l1 is at most W*min(B, groups),
     one cell at most W.
+    Counting different values: the unit's shares are at most W*B together, in k values of all groups. The rest of the
+    table has some sum s of shares in each value, and min(W, s + w) - min(W, s) lies in [0, w], so a unit that comes adds a
+    non-negative vector with l1 at most W*B to the same vector of the rest, in whatever groups.
     Replace: the vector moves by b - a, both bounded as above: l1 doubles; where all cells are non-negative, one cell
     moves by at most max(a, b), and |b - a|^2 <= |a|^2 + |b|^2; where they are signed, linf doubles and l2 squared
     quadruples. Sums that stop at the largest integer move no further than the sums themselves.
@@ -50,6 +53,9 @@ def _sensitivity(statistic: Statistic, tally: Tally, groups: int, scope: Scope, 
             whole = Fraction(weigh.whole)
             one = min(weigh.bound, groups) * whole
             return _between(one, whole, one * whole, count, about, signed=False)
+        case Distinct():
+            reach = Fraction(weigh.whole * weigh.bound)
+            return _between(reach, reach, reach * reach, count, about, signed=False)
         case Rowwise(kind):
             _check_cells(statistic, scope)
             reach = Fraction(weigh.whole * weigh.bound * statistic.top)

@@ -72,6 +72,7 @@ def question(choose: Chooser) -> str:
         (
             "COUNT(*)",
             "COUNT(x)",
+            "COUNT(DISTINCT x)",
             "SUM(n)",
             "SUM(LEAST(GREATEST(x, 0), 7))",
             "AVG(LEAST(GREATEST(n, 0), 3))",

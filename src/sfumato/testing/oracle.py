@@ -17,6 +17,7 @@ from sfumato.queries.expression import Field, Measure, plain
 from sfumato.queries.infer import Type, infer
 from sfumato.queries.plan import (
     Derive,
+    Distinct,
     Filter,
     Fold,
     Gather,
@@ -52,6 +53,9 @@ def exact(tally: Tally, raw: Raw | Mapping[str, Raw]) -> tuple[tuple[int, ...], 
     vectors = [[0] * (each.width * len(groups)) for each in tally.statistics]
     for unit, rows in kept.items():
         _add(unit, rows, tally, weigh, groups, vectors)
+    for statistic, vector in zip(tally.statistics, vectors, strict=True):
+        if isinstance(statistic, Distinct):
+            _add_different(statistic, kept, weigh, groups, vector)
     return tuple(tuple(max(-MOST, min(MOST, cell)) for cell in vector) for vector in vectors)
 
 
@@ -255,6 +259,8 @@ def _add(
     weight = min(weigh.whole, weigh.whole * weigh.bound // len(rows))
     touched = {keys for keys, _ in rows}
     for statistic, vector in zip(tally.statistics, vectors, strict=True):
+        if isinstance(statistic, Distinct):
+            continue
         if isinstance(statistic, Units):
             for keys in touched:
                 vector[groups[keys]] += min(weigh.whole, weigh.whole * weigh.bound // len(touched))
@@ -262,6 +268,24 @@ def _add(
         for keys, row in rows:
             for cell, amount in enumerate(_amounts(statistic, row)):
                 vector[groups[keys] + cell * len(groups)] += weight * amount
+
+
+def _add_different(
+    statistic: Distinct,
+    kept: Mapping[Any, list[tuple[tuple[Value, ...], Row]]],
+    weigh: Weigh,
+    groups: Mapping[tuple[Value, ...], int],
+    vector: list[int],
+) -> None:
+    """Each value of each group: the shares of the units that have it, and one whole at most."""
+    shares: dict[tuple[tuple[Value, ...], Value], int] = defaultdict(int)
+    for rows in kept.values():
+        values = {(keys, evaluate(statistic.of, row)) for keys, row in rows}
+        values = {(keys, value) for keys, value in values if value is not None}
+        for each in values:
+            shares[each] += min(weigh.whole, weigh.whole * weigh.bound // len(values))
+    for (keys, _), share in shares.items():
+        vector[groups[keys]] += min(weigh.whole, share)
 
 
 def _amounts(statistic: Rowwise, row: Row) -> list[int]:

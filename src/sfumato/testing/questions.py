@@ -179,12 +179,24 @@ def measure_text(draw: Draw) -> str:
     x = number_text(draw, 2)
     text = draw.of(
         (
-            *("COUNT(*)", "COUNT(*)", "COUNT(DISTINCT person)", f"COUNT({x})", "COUNT(free)", "COUNT(note)"),
+            *(
+                "COUNT(*)",
+                "COUNT(DISTINCT person)",
+                "COUNT(DISTINCT note)",
+                f"COUNT(DISTINCT {x})",
+                f"COUNT({x})",
+                "COUNT(free)",
+                "COUNT(note)",
+            ),
             *(f"SUM({x})", f"SUM({x})", f"AVG({x})", f"AVG({x})", f"VARIANCE({x})", f"VAR_POP({x})", f"STDDEV({x})"),
             f"SUM(CASE WHEN {condition_text(draw, 1)} THEN 1 ELSE 0 END)",
         )
     )
-    return f"{text} FILTER (WHERE {condition_text(draw, 1)})" if draw.chance(15) and "DISTINCT" not in text else text
+    return (
+        f"{text} FILTER (WHERE {condition_text(draw, 1)})"
+        if draw.chance(15) and "DISTINCT person" not in text
+        else text
+    )
 
 
 def number_text(draw: Draw, depth: int) -> str:

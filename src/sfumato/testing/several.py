@@ -173,7 +173,15 @@ GROUPS = {
     "w": ("w.floor", "COALESCE(w.floor, 'low')"),
 }
 NUMBERS = {"s": "s.days", "d": "d.severity", "a": "a.cost", "r": "r.value", "w": "w.beds"}
-MEASURES = ("COUNT(*)", "COUNT({})", "SUM({})", "AVG({})", "VAR_POP({})", "SUM({}) FILTER (WHERE {} > 2)")
+MEASURES = (
+    "COUNT(*)",
+    "COUNT({})",
+    "COUNT(DISTINCT {})",
+    "SUM({})",
+    "AVG({})",
+    "VAR_POP({})",
+    "SUM({}) FILTER (WHERE {} > 2)",
+)
 
 
 def question(choose: Chooser) -> str:

@@ -11,6 +11,7 @@ from sfumato.queries.expression import Expression, Literal, Measure, call, field
 from sfumato.queries.infer import Scope, infer
 from sfumato.queries.plan import (
     Aggregate,
+    Distinct,
     Filter,
     Having,
     Key,
@@ -124,6 +125,9 @@ def statistics(measures: tuple[Measure, ...], rows: Rows, most: int) -> tuple[St
     for measure in measures:
         if measure.of is not None:
             _check_nulls(measure.of, scope, columns)
+        if measure.of is not None and measure.kind == "distinct":
+            found[Distinct(measure.of)] = None
+        elif measure.of is not None:
             wanted.setdefault(measure.of, set()).add(measure.kind)
     for of, kinds in wanted.items():
         found.update(dict.fromkeys(_of_column(of, kinds, scope, 2**63 // (whole * most))))

@@ -13,7 +13,7 @@ from sfumato.core import Bug, NotSupported
 from sfumato.queries.cells import ONE, spread, steps, there
 from sfumato.queries.expression import Expression
 from sfumato.queries.infer import infer
-from sfumato.queries.plan import Read, Rowwise, Statistic, Tally, Units, Weigh
+from sfumato.queries.plan import Derive, Distinct, Filter, Join, Read, Rows, Rowwise, Statistic, Tally, Units, Weigh
 from sfumato.queries.rows import alone, scope_of
 from sfumato.queries.sql.formula import Formula, clamped, formula, integer
 from sfumato.queries.sql.relation import column, counted, filtered, shaped
@@ -39,6 +39,7 @@ def emit(tally: Tally, dialect: str) -> str:
         *([exp.alias_(_weight(column("n"), weigh), "w")] if weigh.counted == "ingest" else []),
         *(exp.alias_(formula(key.of, columns).sql, name) for key, name in zip(tally.keys, keys, strict=True)),
         *(exp.alias_(formula(base, columns).sql, name) for base, name in values.items()),
+        *(exp.alias_(formula(each.of, columns).sql, f"d{place}") for place, each in _different(tally)),
     )
     if not rows.expressions:
         rows = rows.select(exp.alias_(integer(1), "one"))
@@ -50,7 +51,8 @@ def emit(tally: Tally, dialect: str) -> str:
     paired = not single and Units() in tally.statistics
     source = "sfumato_pairs" if paired else "sfumato_rows"
     sums = {base: _summed(base, values, single=single, paired=paired) for base in bases}
-    cells = [cell for each in tally.statistics for cell in _cells(each, sums, columns, single=single)]
+    each_cells = (_cells(each, place, sums, columns, single=single) for place, each in enumerate(tally.statistics))
+    cells = [cell for found in each_cells for cell in found]
     query = exp.select(
         *(column(name) for name in keys),
         *(exp.alias_(_bounded(cell), f"c{position}") for position, cell in enumerate(cells)),
@@ -60,10 +62,12 @@ def emit(tally: Tally, dialect: str) -> str:
         query = query.join("sfumato_weights", using=["u"], copy=False)
     if keys:
         query = query.group_by(*(column(name) for name in keys), copy=False)
-    # Rows of one table are cheaper read twice than kept; joined rows are not.
-    query = query.with_(
-        "sfumato_rows", as_=rows, materialized=not isinstance(below, Read) or bool(below.path), copy=False
-    )
+    different = [] if single else [each for each in tally.statistics if isinstance(each, Distinct)]
+    if different:
+        whole = query if len(different) < len(tally.statistics) else None
+        query = _with_different(whole, tally, keys, weigh)
+        weighed, paired = weighed and whole is not None, paired and whole is not None
+    query = query.with_("sfumato_rows", as_=rows, materialized=_kept(below), copy=False)
     if paired:
         query = query.with_("sfumato_pairs", as_=_pairs(keys, values, weigh), copy=False)
     if weighed:
@@ -72,6 +76,63 @@ def emit(tally: Tally, dialect: str) -> str:
     if len(text) > LONGEST:
         raise NotSupported("the question is too long for an engine", hint="ask for less at a time", code="SF021")
     return text
+
+
+def _kept(rows: Rows) -> bool:
+    """Whether rows that are needed twice, for weights and for sums, are kept in between.
+
+    Reading a table again, or looking a unit or a public key up again, is cheaper than that; matching two long tables row
+    by row, sorting and gathering are not.
+    """
+    match rows:
+        case Read(path=path):
+            return bool(path)
+        case Join(left, right, link=link):
+            return link is not None or _kept(left) or _kept(right)
+        case Filter(child) | Derive(child):
+            return _kept(child)
+        case _:
+            return True
+
+
+# -- different values --------------------------------------------------------------------------------------------------
+
+
+def _different(tally: Tally) -> list[tuple[int, Distinct]]:
+    """The statistics that count different values, with their places."""
+    return [(place, each) for place, each in enumerate(tally.statistics) if isinstance(each, Distinct)]
+
+
+def _with_different(others: exp.Select | None, tally: Tally, keys: list[str], weigh: Weigh) -> exp.Select:
+    """All cells of all groups: what the other statistics have, and what each count of different values adds in its place."""
+    starts = [sum(each.width for each in tally.statistics[:place]) for place in range(len(tally.statistics))]
+    width = sum(each.width for each in tally.statistics)
+    parts = [] if others is None else [others]
+    for place, _ in _different(tally):
+        parts.append(_owned(f"d{place}", keys, starts[place], width, weigh))
+    union: exp.Query = parts[0]
+    for part in parts[1:]:
+        union = exp.union(union, part, distinct=False, copy=False)
+    cells = (exp.alias_(exp.cast(_or_zero(_sum(column(f"c{n}"))), "bigint"), f"c{n}") for n in range(width))
+    query = exp.select(*(column(name) for name in keys), *cells).from_(union.subquery("s", copy=False), copy=False)
+    return query.group_by(*(column(name) for name in keys), copy=False) if keys else query
+
+
+def _owned(name: str, keys: list[str], start: int, width: int, weigh: Weigh) -> exp.Select:
+    """Each value of each group counts as far as the shares of the units that have it add up, and once at most."""
+    owners = (
+        exp.select("u", *keys, name)
+        .from_("sfumato_rows")
+        .where(exp.Not(this=exp.Is(this=column(name), expression=exp.null())))
+        .distinct()
+    )
+    shares = exp.select("u", exp.alias_(_weight(exp.Count(this=exp.Star()), weigh), "w")).from_("o").group_by("u")
+    value = clamped(_sum(column("w")), integer(0), integer(weigh.whole))
+    values = exp.select(*keys, exp.alias_(value, "s")).from_("o").join("h", using=["u"]).group_by(*keys, name)
+    values = values.with_("o", as_=owners).with_("h", as_=shares)
+    cells = (exp.alias_(_bounded(_sum(column("s"))) if n == start else integer(0), f"c{n}") for n in range(width))
+    query = exp.select(*(column(key) for key in keys), *cells).from_(values.subquery("v", copy=False), copy=False)
+    return query.group_by(*keys, copy=False) if keys else query
 
 
 # -- what is weighed ---------------------------------------------------------------------------------------------------
@@ -112,7 +173,7 @@ def _pairs(keys: list[str], values: dict[Expression, str], weigh: Weigh) -> exp.
 
 def _bases(statistic: Statistic, columns: dict[str, Formula]) -> tuple[Expression, ...]:
     """The different sums that a statistic's cells are made of. A sum passes over NULLs, which adds nothing, as meant."""
-    if isinstance(statistic, Units):
+    if isinstance(statistic, Units | Distinct):
         return ()
     match statistic.kind:
         case "count":
@@ -143,9 +204,11 @@ def _summed(base: Expression, values: dict[Expression, str], *, single: bool, pa
 
 
 def _cells(
-    statistic: Statistic, sums: dict[Expression, exp.Expr], columns: dict[str, Formula], *, single: bool
+    statistic: Statistic, place: int, sums: dict[Expression, exp.Expr], columns: dict[str, Formula], *, single: bool
 ) -> list[exp.Expr]:
     """The cells as `cells.cells` defines them; the half above top comes from the count and the half below."""
+    if isinstance(statistic, Distinct):  # of rows that are units; otherwise it is added by `_with_different`
+        return [exp.Count(this=exp.Distinct(expressions=[column(f"d{place}")])) if single else integer(0)]
     if isinstance(statistic, Units):
         return [exp.Count(this=exp.Star()) if single else _sum(column("g"))]
     bases = [sums[base] for base in _bases(statistic, columns)]

@@ -491,7 +491,10 @@ class _Grouping:
         with self.text.placed(node):
             measure = self._measure(node, condition)
             self._check(Aggregate(self.below.rows, (), (measure,)))
-        return Typed(measure, Type("number", nullable=measure.kind not in {"rows", "present", "units"}, released=True))
+        return Typed(
+            measure,
+            Type("number", nullable=measure.kind not in {"rows", "present", "units", "distinct"}, released=True),
+        )
 
     def _measure(self, node: exp.Expr, condition: Typed | None) -> Measure:
         match node:
@@ -528,14 +531,14 @@ class _Grouping:
             return Measure("rows") if condition is None else self._present(self.rowwise.constant(1), condition)
         if isinstance(of, exp.Distinct):
             self.text.only(of, "expressions")
-            only = of.expressions[0] if len(of.expressions) == 1 and condition is None else None
+            if len(of.expressions) != 1:
+                raise self.text.refuse(of, "one expression is counted at a time", hint="write COUNT(DISTINCT x)")
+            (only,) = of.expressions
             if isinstance(only, exp.Column) and self.below.is_unit(self.rowwise.read(only)):
-                return Measure("units")
-            raise self.text.refuse(
-                of,
-                "only the protected units can be counted without repeats",
-                hint="write COUNT(DISTINCT ...) of the unit's column, or group by the column",
-            )
+                if condition is None:
+                    return Measure("units")
+                raise self.text.refuse(of, "units are counted without FILTER", hint="write the condition into WHERE")
+            return Measure("distinct", spelled(self._where(self.row(only), condition).expression))
         read = self.rowwise.read(of)
         if self.below.is_unit(read):
             return Measure("rows") if condition is None else self._present(self.rowwise.constant(1), condition)
