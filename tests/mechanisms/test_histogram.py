@@ -184,6 +184,34 @@ def test_large_cells_do_not_overflow_a_matrix() -> None:
     assert strategy.rows(cells)[4:].tolist() == exact
 
 
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        *STRATEGIES,
+        Refined(30, Matrix(np.tri(2)), 4, Fraction(1), Fraction(1)),
+        Product((Haar(4), Matrix(np.tri(3)))),
+        Product((Matrix(np.tri(3)), Nominal(Nest(4)))),
+        Product((Matrix(np.tri(2)), Matrix.identity_and(np.ones((1, 2))))),
+        Product((Nominal(Nest(5)), Refined(8, Matrix(np.tri(2)), 2, Fraction(1), Fraction(1)))),
+    ],
+    ids=str,
+)
+def test_huge_cells_move_rows_no_further_than_small_ones(strategy: Strategy) -> None:
+    """At and around the limits, a unit more in a cell moves rows by a column, exactly or modulo 2**64: no wrap leaks."""
+    mechanism = LaplaceHistogram(strategy, 1)
+    found = matrix_of(strategy)
+    for edge in (2**63 - 2, 2**62, 2**61 - 3, -(2**61), strategy.limit - 1, -strategy.limit, strategy.limit // 3):
+        cells = np.full(strategy.shape, edge, dtype=np.int64)
+        for i, place in enumerate(np.ndindex(*strategy.shape)):
+            more = cells.copy()
+            more[place] += 1
+            before, after = (strategy.rows(mechanism._cells(each)).astype(object) for each in (cells, more))
+            moved = [int(b) - int(a) for a, b in zip(before, after, strict=True)]
+            if strategy.wraps:
+                moved = [(m + 2**63) % 2**64 - 2**63 for m in moved]
+            assert moved in ([int(a) for a in found[:, i]], [0] * len(moved))
+
+
 def test_wrapped_rows_come_back_in_the_estimate() -> None:
     """Sums beyond 64 bits wrap: the answer is spoilt, and the noise and the price are as always."""
     tree = Tree.even(4, [1], [1, 1])
@@ -375,6 +403,7 @@ def test_totals_of_declared_levels_agree() -> None:
         lambda: Matrix([[float("nan"), 1]]),
         lambda: Matrix([["a", "b"]]),
         lambda: Matrix([[1, 1]], [0, 1]),
+        lambda: Matrix(np.full((1, 1 << 13), 64.0), np.ones(1 << 13)),
         lambda: LaplaceHistogram(Flat(3), 1).release([1, 2], sensitivity=1),
         lambda: LaplaceHistogram(Flat(3), 1).release([0.5, 1, 2], sensitivity=1),
         lambda: LaplaceHistogram(Flat(3), 1).variance([1, 0]),

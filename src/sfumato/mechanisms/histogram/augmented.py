@@ -13,7 +13,7 @@ from sfumato.mechanisms.histogram.strategy import Floats
 from sfumato.mechanisms.histogram.workload import Workload
 
 _ROWS = 80
-_WORK = 3e10
+_WORK = 1.5e10
 _MEMORY = 12
 _GOLDEN = 0.6180339887498949
 

@@ -84,7 +84,8 @@ class Histogram(Mechanism[Cells, Any]):
         cells = np.asarray(value)
         if cells.shape != self.strategy.shape:
             raise BadInput("the cells are not those of the strategy", hint="give one whole number for each cell")
-        return array_steps(cells, None)
+        limit = self.strategy.limit
+        return np.clip(array_steps(cells, None), -limit, limit)
 
     @final
     def law(self, value: Cells) -> Law | None:

@@ -16,6 +16,8 @@ from sfumato.mechanisms.histogram.strategy import Floats, Strategy
 
 DIGITS = 20
 _LIMB = 24
+_ROW_BITS = 38
+"""Limbs of 24 bits times a row's weights stay below 2**62."""
 _MOST = 1 << 26
 _PAIRED = 256
 
@@ -40,6 +42,8 @@ class Matrix(Strategy):
                 "the diagonal is not one weight, of 2^-20 or more, for each bin",
                 hint="leave out the diagonal, or give every bin a weight",
             )
+        if self.dense.size and int(np.abs(self.dense).sum(axis=1).max()) >> _ROW_BITS:
+            raise BadInput("the weights of a row add up to more than 2**18", hint="divide the rows by their sums")
         if self.diagonal is None and np.linalg.matrix_rank(self.dense.astype(np.float64)) < bins:
             raise BadInput(
                 "the rows do not determine the bins", hint="add a row for each bin, or a diagonal of small weights"
@@ -56,6 +60,10 @@ class Matrix(Strategy):
     @property
     def codes(self) -> NDArray[np.int64]:
         return np.zeros(self.dense.shape[0] + (0 if self.diagonal is None else self.shape[0]), dtype=np.int64)
+
+    @property
+    def wraps(self) -> bool:
+        return False
 
     @cached_property
     def absolute(self) -> Fraction:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 from typing import Any, final
 
 import numpy as np
@@ -16,6 +17,7 @@ from sfumato.mechanisms.histogram.flat import Flat
 from sfumato.mechanisms.histogram.nominal import Nominal
 from sfumato.mechanisms.histogram.privelet import Haar
 from sfumato.mechanisms.histogram.strategy import Floats, Strategy
+from sfumato.mechanisms.number.lattice import INPUT_LIMIT
 
 
 @final
@@ -55,6 +57,17 @@ class Product(Strategy):
     @property
     def codes(self) -> NDArray[np.int64]:
         return self._outer[1]
+
+    @property
+    def wraps(self) -> bool:
+        return all(axis.wraps for axis in self.axes)
+
+    @property
+    def limit(self) -> int:
+        """The weights of a row add up to at most 2 m^2 along an axis of m bins, which nominal wavelets come near."""
+        if self.wraps:
+            return min(axis.limit for axis in self.axes)
+        return INPUT_LIMIT // prod(2 * bins * bins for bins in self.shape)
 
     @property
     def absolute(self) -> Fraction:

@@ -68,6 +68,14 @@ class Refined(Strategy):
         return np.concatenate([self.top.codes, np.full(differences, len(self.top.scales), dtype=np.int64)])
 
     @property
+    def wraps(self) -> bool:
+        return self.top.wraps
+
+    @property
+    def limit(self) -> int:
+        return self.top.limit if self.wraps else self.top.limit // self._width
+
+    @property
     def absolute(self) -> Fraction:
         return self.top.absolute / self.top_scale + self.halvings / self.fine_scale
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadInput
+from sfumato.mechanisms.number.lattice import INPUT_LIMIT
 
 Floats = NDArray[np.float64]
 
@@ -19,8 +20,9 @@ class Strategy(ABC):
     """A public matrix A of whole numbers over the cells. Row r gets noise of `scales[codes[r]]` times the mechanism's.
 
     In what follows s is the scale of a row. All norms are exact fractions of whole numbers: a promise is made of them.
-    Rows are computed modulo 2**64 (or in Python integers): taking noisy rows modulo 2**64 is post-processing, so an
-    overflow can spoil an answer and not a promise.
+    Rows are computed modulo 2**64 throughout, or exactly throughout, in Python integers (`wraps`). Taking noisy rows modulo
+    2**64 is post-processing, so there an overflow can spoil an answer and not a promise. Where both meet, cells are clamped to
+    `limit` first, which moves no two further apart, so that nothing wraps before the exact part.
     """
 
     @property
@@ -57,6 +59,16 @@ class Strategy(ABC):
     @abstractmethod
     def squared_apart(self) -> Fraction:
         """At least `squared`, and the sum of (a - a')^2/s^2 for any two columns."""
+
+    @property
+    def wraps(self) -> bool:
+        """Whether rows are computed modulo 2**64; if not, they are exact for cells up to `limit`."""
+        return True
+
+    @property
+    def limit(self) -> int:
+        """Cells are clamped to plus and minus this."""
+        return INPUT_LIMIT
 
     @abstractmethod
     def rows(self, cells: NDArray[Any]) -> NDArray[Any]:
