@@ -212,6 +212,30 @@ def test_huge_cells_move_rows_no_further_than_small_ones(strategy: Strategy) -> 
             assert moved in ([int(a) for a in found[:, i]], [0] * len(moved))
 
 
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        Haar(8),
+        Refined(16, Matrix(np.tri(2)), 3, Fraction(1), Fraction(1)),
+        Product((Haar(8), Matrix(np.tri(3)))),
+        Product((Nominal(Nest(8)), Refined(8, Matrix(np.tri(2)), 2, Fraction(1), Fraction(1)))),
+    ],
+    ids=str,
+)
+def test_sums_at_the_edge_of_64_bits_move_by_a_column(strategy: Strategy) -> None:
+    """Eight cells that sum to 2^63 - 1, and one unit more: where rows are exact, nothing may have wrapped before."""
+    mechanism = LaplaceHistogram(strategy, 1)
+    cells = np.zeros(strategy.shape, dtype=np.int64)
+    cells[:4], cells[4] = 2**61 - 1, 3
+    more = cells.copy()
+    more[5] += 1
+    before, after = (strategy.rows(mechanism._cells(each)).astype(object) for each in (cells, more))
+    moved = [int(b) - int(a) for a, b in zip(before, after, strict=True)]
+    if strategy.wraps:
+        moved = [(m + 2**63) % 2**64 - 2**63 for m in moved]
+    assert moved == [int(a) for a in strategy.rows(more - cells)]
+
+
 def test_wrapped_rows_come_back_in_the_estimate() -> None:
     """Sums beyond 64 bits wrap: the answer is spoilt, and the noise and the price are as always."""
     tree = Tree.even(4, [1], [1, 1])
