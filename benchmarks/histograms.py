@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import time
@@ -134,13 +135,15 @@ def speed() -> None:
     }
     for name, find in finders.items():
         best_levels.cache_clear()
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         find()
-        took = time.perf_counter() - start
+        took, spent = time.perf_counter() - start, time.process_time() - worked
         start = time.perf_counter()
         find()
         again = time.perf_counter() - start
-        print(f"{name} for 1 024 bins: {took:.3f} s; {verdict(took, 10)}; again {again * 1e6:.0f} us")
+        print(
+            f"{name} for 1 024 bins: {took:.3f} s, {spent:.3f} of a core; {verdict(took, 10)}; again {again * 1e6:.0f} us"
+        )
 
 
 def verdict(took: float, target: float) -> str:
@@ -151,7 +154,13 @@ def main() -> None:
     reader = argparse.ArgumentParser()
     reader.add_argument("--trials", type=int, default=400)
     trials = reader.parse_args().trials
-    print(platform.python_version(), platform.machine(), time.strftime("%Y-%m-%d"))
+    busy = os.getloadavg()[0]
+    print(
+        platform.python_version(),
+        platform.machine(),
+        time.strftime("%Y-%m-%d"),
+        f"load {busy:.1f} on {os.cpu_count()} cores",
+    )
     speed()
     errors(trials)
 
