@@ -71,7 +71,7 @@ def prepare(folder: Path, rows: int) -> None:
         "people",
         "SELECT DISTINCT unit, CASE WHEN unit % 2 = 0 THEN 'F' ELSE 'M' END AS sex, unit % 100 AS age FROM t",
     )
-    write("lines", f"SELECT hash(range) % {rows} AS row, range % 100 AS code FROM range({rows * 3 // 10})")
+    write("lines", f"SELECT (hash(range) % {rows})::BIGINT AS row, range % 100 AS code FROM range({rows * 3 // 10})")
     empty = {"region": "'a'", "sex": "'F'", "age": "0", "code": "0"}
     for name, clause in CLAUSES.items():
         columns = {"t_keys": ["region"], "t_people": ["sex", "age"], "t_lines": ["code"]}[name]

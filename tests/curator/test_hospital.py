@@ -204,3 +204,53 @@ def test_an_unknown_zone_is_refused_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(BadPolicy) as error:
         Policy.parse(POLICY.replace("Europe/Paris", "Europe/Atlantis"), folder=tmp_path)
     assert (error.value.line, "time zone" in str(error.value)) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "group", "dropped", "there"),
+    [
+        ("SELECT COUNT(*) AS n FROM stays", [], [], []),
+        ("SELECT sex, COUNT(*) AS n FROM stays GROUP BY sex", ["sex"], [], []),
+        ("SELECT icd10, COUNT(*) AS n FROM diagnoses GROUP BY icd10", [], ["icd10"], []),
+        ("SELECT sex, AVG(age) AS a FROM stays GROUP BY sex", ["sex"], [], ["age"]),
+        ("SELECT SUM(age) AS a FROM stays WHERE age IS NOT NULL", [], [], []),
+        ("SELECT AVG(COALESCE(age, 0)) AS a FROM stays", [], [], []),
+        (
+            "SELECT region, COUNT(DISTINCT age) AS n FROM stays JOIN communes ON commune = code GROUP BY region",
+            [],
+            ["region"],
+            ["age"],
+        ),
+    ],
+)
+def test_an_answer_says_what_became_of_missing_values(
+    hospital: Any, text: str, group: list[str], dropped: list[str], there: list[str]
+) -> None:
+    answer = hospital.ask(text, epsilon=1)
+    said = {key: list(names) for key, names in answer.to_json()["missing"].items()}
+    assert said == {"group": group, "dropped": dropped, "there": there}
+    assert ("missing" in repr(answer)) is bool(group or dropped or there)
+
+
+def test_a_mean_divides_by_the_number_of_values_that_are_there(hospital: Any) -> None:
+    """p2's age is NA: the mean is over three stays, while COUNT(*) has four."""
+    (row,) = hospital.ask("SELECT AVG(age) AS a, COUNT(age) AS there, COUNT(*) AS n FROM stays", epsilon=900_000).rows
+    assert (round(row["a"], 1), row["there"], row["n"]) == (66.7, 3, 4)
+
+
+def test_null_refuse_asks_for_a_decision(tmp_path: Path, hospital: Any) -> None:
+    strict = POLICY.replace("range = [0, 100]", 'range = [0, 100]\nnull = "refuse"')
+    policy = Policy.parse(strict, folder=tmp_path)
+    from sfumato.queries.bounded import bound
+    from sfumato.queries.sql.parse import parse
+
+    schema = policy.schema()
+    for text in (
+        "SELECT AVG(age) FROM stays",
+        "SELECT COUNT(DISTINCT age) FROM stays",
+        "SELECT age, COUNT(*) FROM stays GROUP BY age",
+    ):
+        with pytest.raises(NotSupported) as error:
+            bound(parse(text, schema), schema)
+        assert error.value.code == "SF021"
+        bound(parse(text.replace("stays", "stays WHERE age IS NOT NULL", 1), schema), schema)

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.core import NotSupported, Relation
-from sfumato.engines.duckdb import DuckDB
+from sfumato.engines.base import Source
+from sfumato.engines.duckdb import DuckDB, _common
 from sfumato.queries.bounded import Bounded, bound
 from sfumato.queries.frame import count, frame
 from sfumato.queries.ingested import Ingested
@@ -363,6 +364,13 @@ def test_keys_of_two_types_are_compared_as_text() -> None:
     bounded = asked("SELECT COUNT(*) FROM stays JOIN diagnoses USING (stay)", several.schema(max_rows=100))
     engine = DuckDB(found, threads=1)
     assert bounded.vectors(engine.execute(bounded.sql("duckdb")))[0].tolist() == [9 * bounded.whole]
+
+
+@pytest.mark.parametrize(("mine", "theirs", "one"), [("UBIGINT", "INTEGER", "HUGEINT"), ("UUID", "INTEGER", "VARCHAR")])
+def test_keys_are_read_alike_on_both_sides(mine: str, theirs: str, one: str) -> None:
+    assert _common(
+        {"a": Source({}, keys={"k": "k"}), "b": Source({}, keys={"k": "k"})}, {"a": {"k": mine}, "b": {"k": theirs}}
+    ) == {"k": one}
 
 
 def test_what_a_left_join_computes_is_null_where_nothing_matches() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
@@ -14,6 +14,7 @@ from sfumato.curator.ledger.ledger import Left, Position
 from sfumato.curator.ledger.records import Charge
 from sfumato.curator.preview import Preview
 from sfumato.queries.answer import Estimate, Result
+from sfumato.queries.missing import missing_of
 
 if TYPE_CHECKING:
     from sfumato.curator.session import Session
@@ -107,6 +108,7 @@ class Answer:
             "counted": self.preview.counted,
             "noise": self.preview.noise(),
             "covers": "noise",
+            "missing": asdict(missing_of(self.preview.bounded.tally)),
             "confidence": decimal_text(self.preview.confidence),
             "replayed": self.replayed,
             "answer": self.id,

@@ -43,6 +43,7 @@ READABLE: dict[Type, tuple[str, ...]] = {
 }
 """What the engine's types may be read as; anything else would only give NULLs."""
 WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+LONG = {"BIGINT", "UBIGINT", "HUGEINT"}
 APART = {*WHOLE, "UBIGINT", "HUGEINT", "UHUGEINT", "UUID", "VARCHAR", "DATE", "BOOLEAN"}
 
 
@@ -86,9 +87,9 @@ class DuckDB:
         self._connection.execute("SET perfect_ht_threshold = 20")
         origins = {name: self._origin(f"source_{place}", each) for place, (name, each) in enumerate(sources.items())}
         found = {name: self._described(origin) for name, origin in origins.items()}
-        texts = _texts(sources, found)
+        common = _common(sources, found)
         for name, source in sources.items():
-            self._open(name, source, origins[name], found[name], texts)
+            self._open(name, source, origins[name], found[name], common)
         folders = ", ".join(_text(folder) for folder in sorted({*map(_folder, sources.values()), *look_in}) if folder)
         self._connection.execute(f"SET allowed_directories = [{folders}]")
         self._connection.execute("SET enable_external_access = false")
@@ -131,15 +132,17 @@ class DuckDB:
     def _described(self, origin: str) -> dict[str, str]:
         return {str(column): str(kind) for column, kind, *_ in self._rows(f"DESCRIBE SELECT * FROM {origin}")}
 
-    def _open(self, name: str, source: Source, origin: str, found: Mapping[str, str], texts: frozenset[str]) -> None:
+    def _open(
+        self, name: str, source: Source, origin: str, found: Mapping[str, str], common: Mapping[str, str]
+    ) -> None:
         """A view under the table's name, in which every declared column has its one physical type."""
         wanted: dict[str, str] = {}
         for column, matched in source.matched.items():
             kind = _kind(found, column)
             apart = _apart(column, kind, source.missing)
-            wanted[column] = f"CAST({apart} AS VARCHAR)" if matched in texts else apart
+            wanted[column] = f"CAST({apart} AS {common[matched]})" if matched in common else apart
             if column in source.columns:
-                _check_unit(column, "VARCHAR" if matched in texts else kind, source.columns[column])
+                _check_unit(column, common.get(matched, kind), source.columns[column])
         if source.counts is not None:
             wanted[source.counts] = f"CAST({_quoted(source.counts)} AS BIGINT)"
         for column, kind in source.columns.items():
@@ -189,14 +192,15 @@ def _kind(found: Mapping[str, str], column: str) -> str:
         ) from None
 
 
-def _texts(sources: Mapping[str, Source], found: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
-    """The sets of columns that are compared as text: the source does not have all of one set in one type."""
+def _common(sources: Mapping[str, Source], found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """The type that the columns of a set are compared in, where the source does not have all of them in one."""
     kinds: dict[str, set[str]] = {}
     for name, source in sources.items():
         for column, matched in source.matched.items():
             kind = _kind(found[name], column)
             kinds.setdefault(matched, set()).add("BIGINT" if kind in WHOLE else kind if kind in APART else "VARCHAR")
-    return frozenset(matched for matched, those in kinds.items() if len(those) > 1)
+    mixed = {matched: those for matched, those in kinds.items() if len(those) > 1}
+    return {matched: "HUGEINT" if those <= LONG else "VARCHAR" for matched, those in mixed.items()}
 
 
 def _apart(column: str, kind: str, missing: tuple[str, ...]) -> str:

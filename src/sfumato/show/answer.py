@@ -86,7 +86,19 @@ def footer(body: Mapping[str, Any], *, lang: str = "en") -> list[str]:
     rest, name = ("reste", "réponse") if french else ("left", "answer")
     counted = f"compté\u202f: {body['counted']}" if french else f"counted {body['counted']}"
     covers = "la barre ne couvre que le bruit" if french else "the bar covers noise only"
-    return [f" {cost} · {rest} {left} · {name} {body['answer']} · {body['noise']}", f" {counted}; {covers}"]
+    said = [f" {cost} · {rest} {left} · {name} {body['answer']} · {body['noise']}", f" {counted}; {covers}"]
+    return [*said, *missing(body.get("missing", {}), french=french)]
+
+
+def missing(columns: Mapping[str, Sequence[str]], *, french: bool) -> list[str]:
+    """What was done about missing values, if there could be any."""
+    words = {
+        "group": ("missing {}: a group", "{} manquant : un groupe"),
+        "dropped": ("missing or unlisted {}: rows left out", "{} manquant ou hors liste : lignes écartées"),
+        "there": ("missing {}: not measured", "{} manquant : non mesuré"),
+    }
+    said = [text[french].format(", ".join(columns[key])) for key, text in words.items() if columns.get(key)]
+    return [f" {'; '.join(said)}"] if said else []
 
 
 def html(answer: Shown, *, lang: str = "en") -> str:
