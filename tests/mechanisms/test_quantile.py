@@ -28,6 +28,7 @@ from sfumato.mechanisms.quantile.bars import around, rank_bar
 from sfumato.mechanisms.quantile.chain import Chain, running, sorted_points
 from sfumato.mechanisms.quantile.choose import choose
 from sfumato.mechanisms.quantile.histogram_method import best_ratio
+from sfumato.mechanisms.quantile.jitter import jittered
 from sfumato.mechanisms.quantile.statistic import MEDIAN, Count, Largest, Mean, Quantile
 from sfumato.mechanisms.quantile.tally import Lattice, Tally
 from sfumato.mechanisms.quantile.tree import isotonic
@@ -298,6 +299,18 @@ def test_an_undecided_number_goes_on_in_whole_numbers() -> None:
     weights = Dyadic.of(np.array([1.0, 2.0]))
     assert weights.sample(ScriptedSource([third, 0]), 1)[0] == 0
     assert weights.sample(ScriptedSource([third, (1 << 64) - 1]), 1)[0] == 1
+
+
+@pytest.mark.parametrize("weights", [[6, 3], [3, 3], [7, 2], [1, 1]])
+def test_pieces_stay_in_their_place_and_keep_their_weight(weights: list[int]) -> None:
+    tally = Tally.of([1, 4], weights)
+    for _ in range(20):
+        apart = jittered(tally, 8, 3, system_source())
+        assert (np.diff(apart.places) > 0).all()
+        for place, weight in zip([1, 4], weights, strict=True):
+            here = apart.places // 8 == place
+            assert apart.weights[here].sum() == weight
+            assert here.sum() <= -(-weight // 3)
 
 
 def test_multisets_are_uniform() -> None:

@@ -78,7 +78,13 @@ def jittered(tally: Tally, points: int, piece: int, source: Source) -> Tally:
     if points == 1:
         return tally
     places, each = pieces(tally, piece)
-    return Tally.of(places * points + uniform_block(points, places.size, source), each)
+    moved = places * points + uniform_block(points, places.size, source)
+    if places.size == tally.places.size:  # one piece in each place: still in order
+        return Tally(moved, each)
+    if each.min() == piece:  # rows of one weight need not be carried along while places are sorted
+        apart = Tally.of(moved)
+        return Tally(apart.places, apart.weights * piece)
+    return Tally.of(moved, each)
 
 
 def pieces(tally: Tally, piece: int) -> tuple[Integers, Integers]:
