@@ -82,7 +82,7 @@ def jittered(tally: Tally, points: int, piece: int, source: Source) -> Tally:
     if places.size == tally.places.size:  # one piece in each place: still in order
         return Tally(moved, each)
     if each.min() == piece:  # rows of one weight need not be carried along while places are sorted
-        apart = Tally.of(moved)
+        apart = Tally.of_sorted(np.sort(moved, kind="stable"))
         return Tally(apart.places, apart.weights * piece)
     return Tally.of(moved, each)
 

@@ -38,20 +38,25 @@ class Tally:
     def of(cls, places: Sequence[int] | NDArray[Any], weights: Sequence[int] | NDArray[Any] | None = None) -> Self:
         """From one place per row in any order, and the row's weight (1 each without)."""
         where = _whole(places, "place")
-        each = np.ones(where.size, dtype=np.int64) if weights is None else _whole(weights, "weight")
+        each = where if weights is None else _whole(weights, "weight")
         if each.shape != where.shape:
             raise BadInput("places and weights differ in number", hint="give one weight per place")
-        if each.size and (int(each.min()) < 0 or float(each.sum(dtype=np.float64)) > _WEIGHTS):
+        if weights is not None and each.size and (int(each.min()) < 0 or float(each.sum(dtype=np.float64)) > _WEIGHTS):
             raise BadInput("weights are negative, or beyond 2**52 in all", hint="give whole weights of 0 or more")
         if weights is None:
-            found, counts = np.unique(where, return_counts=True)
-            return cls(found, counts.astype(np.int64))
+            return cls.of_sorted(np.sort(where))
         order = np.argsort(where, kind="stable")
         where, each = where[order], each[order]
         first = np.flatnonzero(np.diff(where, prepend=where[:1] - 1)) if where.size else np.empty(0, dtype=np.int64)
         sums = np.add.reduceat(each, first) if where.size else each
         kept = sums > 0
         return cls(where[first][kept], sums[kept].astype(np.int64))
+
+    @classmethod
+    def of_sorted(cls, places: Integers) -> Self:
+        """From one place per row, in order."""
+        first = np.flatnonzero(np.append(places.size > 0, places[1:] != places[:-1]))[: places.size]
+        return cls(places[first], np.diff(first, append=places.size))
 
     @cached_property
     def below(self) -> Integers:
