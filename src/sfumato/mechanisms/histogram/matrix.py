@@ -44,7 +44,7 @@ class Matrix(Strategy):
             )
         if self.dense.size and int(np.abs(self.dense).sum(axis=1).max()) >> _ROW_BITS:
             raise BadInput("the weights of a row add up to more than 2**18", hint="divide the rows by their sums")
-        if self.diagonal is None and np.linalg.matrix_rank(self.dense.astype(np.float64)) < bins:
+        if self.diagonal is None and not _determines(self.dense / (1 << DIGITS)):
             raise BadInput(
                 "the rows do not determine the bins", hint="add a row for each bin, or a diagonal of small weights"
             )
@@ -188,6 +188,15 @@ class Matrix(Strategy):
         """Each bin, and further rows relative to it; every column brought to an absolute sum of just 1 (p-identity)."""
         long = 1 + np.abs(extra).sum(axis=0)
         return cls(extra / long, 1 / long)
+
+
+def _determines(rows: Floats) -> bool:
+    """Whether the rows have as many dimensions as bins, as far as floats can tell: by the pivots of Cholesky's factor."""
+    try:
+        pivots = np.diag(np.linalg.cholesky(rows.T @ rows))
+    except np.linalg.LinAlgError:
+        return False
+    return bool(pivots.min() > 1e-7 * pivots.max())
 
 
 def _rounded(weights: Any) -> NDArray[np.int64]:
