@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, final
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from sfumato.core.errors import BadInput, LedgerDamaged
 from sfumato.curator.ledger.sqlite import SqliteStore
 from sfumato.curator.ledger.store import HeadRow, Row, rows
-from sfumato.engines.conninfo import conninfo
+from sfumato.engines.connection import Held, conninfo
 
 if TYPE_CHECKING:
     import psycopg
@@ -49,7 +48,7 @@ class PostgresStore:
     def __init__(self, where: str, *, dataset: str) -> None:
         self.where, self.dataset = where, dataset
         self._local = threading.local()
-        self._left_to_parent: list[_Held] = []
+        self._left_to_parent: list[Held] = []
 
     def exists(self) -> bool:
         with self._speaking() as connection:
@@ -133,33 +132,18 @@ class PostgresStore:
         """This thread's connection in this process: a forked child must neither use nor close its parent's."""
         import psycopg
 
-        held: _Held | None = getattr(self._local, "held", None)
+        held: Held | None = getattr(self._local, "held", None)
+        if held is not None and held.usable:
+            return held.connection
         if held is not None and held.process != os.getpid():
             self._left_to_parent.append(held)
-        elif held is not None and not held.connection.closed:
-            return held.connection
         connection = psycopg.connect(conninfo(self.where), autocommit=True, **_ALIVE)  # type: ignore[arg-type]
         connection.execute(_SETTINGS)
-        self._local.held = _Held(connection)
+        self._local.held = Held(connection)
         return connection
 
     def _forget(self) -> None:
         self._local.held = None
-
-
-@final
-class _Held:
-    """A connection that is closed when its thread or its store goes, by the process that opened it."""
-
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self.process, self.connection = os.getpid(), connection
-        weakref.finalize(self, _close, connection, self.process)
-
-
-def _close(connection: psycopg.Connection[Any], process: int) -> None:
-    if process == os.getpid():
-        with suppress(Exception):
-            connection.close()
 
 
 @final

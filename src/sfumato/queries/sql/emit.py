@@ -15,6 +15,7 @@ from sfumato.queries.expression import Expression
 from sfumato.queries.infer import infer
 from sfumato.queries.plan import Derive, Distinct, Filter, Join, Read, Rows, Rowwise, Statistic, Tally, Units, Weigh
 from sfumato.queries.rows import alone, scope_of
+from sfumato.queries.sql.dialect import written
 from sfumato.queries.sql.formula import Formula, clamped, formula, integer
 from sfumato.queries.sql.relation import column, counted, filtered, shaped
 
@@ -72,7 +73,7 @@ def emit(tally: Tally, dialect: str) -> str:
         query = query.with_("sfumato_pairs", as_=_pairs(keys, values, weigh), copy=False)
     if weighed:
         query = query.with_("sfumato_weights", as_=_weights(weigh, paired=paired), materialized=False, copy=False)
-    text = query.sql(dialect=dialect, copy=False, normalize_functions=False, comments=False)
+    text = written(query, dialect)
     if len(text) > LONGEST:
         raise NotSupported("the question is too long for an engine", hint="ask for less at a time", code="SF021")
     return text
