@@ -58,11 +58,16 @@ class Dataset:
     def engine(self) -> Engine:
         with self._opening:
             if self._engine is None:
-                from sfumato.engines.duckdb import DuckDB
+                from sfumato.curator.opening import engine_for
 
                 sources, self._ingested = self._copies.sources(self.policy.sources(self._data))
-                self._engine = DuckDB({**sources, **self.policy.lookups()})
+                self._engine = engine_for({**sources, **self.policy.lookups()})
             return self._engine
+
+    @property
+    def opened(self) -> bool:
+        """Whether the engine is there: what keeps it from opening is said before anything is charged."""
+        return self._engine is not None
 
     def exact(self, bounded: Bounded) -> Private[tuple[Vector, ...]]:
         """The exact answer, sealed: one vector for each statistic."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 ESCAPE = "\x01"
@@ -10,28 +12,35 @@ ESCAPE = "\x01"
 
 def written(query: exp.Expr, dialect: str) -> str:
     """The statement as text. Whatever engines understand differently is settled here, node by node, before it is made."""
-    match dialect:
-        case "postgres":
-            for node in list(query.find_all(exp.IntDiv, exp.IsNan, exp.Like, exp.Substring)):
-                node.replace(_for_postgres(node))
-        case "spark":
-            for node in list(query.find_all(exp.CTE, exp.Like)):
-                node.replace(_for_spark(node))
+    settle, kinds = _SETTLED[dialect]
+    for node in list(query.find_all(*kinds)):
+        node.replace(settle(node))
     return query.sql(dialect=dialect, copy=False, normalize_functions=False, comments=False)
+
+
+def _for_duckdb(node: exp.Expr) -> exp.Expr:
+    kind = exp.Add if isinstance(node, exp.DateAdd) else exp.Sub
+    return exp.paren(kind(this=node.this, expression=node.expression), copy=False)
 
 
 def _for_postgres(node: exp.Expr) -> exp.Expr:
     match node:
-        case exp.IntDiv(this=left, expression=right):
-            # DIV is for numerics; between integers a slash cuts off, and nothing here is negative.
+        case exp.DateAdd() | exp.DateDiff():
+            return _for_duckdb(node)
+        case exp.IntDiv(this=left, expression=right) if not _wide(node):
+            # Between 64-bit integers a slash cuts off, which is quicker than DIV of numerics; nothing here is negative.
             return exp.Div(this=left, expression=right, typed=True, safe=False)
+        case exp.DataType() if _is_wide(node):
+            return exp.DataType.build("decimal")
         case exp.IsNan(this=of):
             return exp.EQ(this=of, expression=exp.cast(exp.Literal.string("NaN"), "double"))
         case exp.Substring(this=of):
             start, length = (_short(node.args[name]) for name in ("start", "length"))
             return exp.Substring(this=of, start=start, length=length)
-        case _:
+        case exp.Like():
             return _unescaped(node, "")
+        case _:
+            return node
 
 
 def _for_spark(node: exp.Expr) -> exp.Expr:
@@ -39,8 +48,41 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
         case exp.CTE():
             node.set("materialized", None)
             return node
-        case _:
+        case exp.DateAdd(this=day, expression=days):
+            return exp.Anonymous(this="DATE_ADD", expressions=[day, days])
+        case exp.DateDiff(this=day, expression=other):
+            return exp.cast(exp.Anonymous(this="DATEDIFF", expressions=[day, other]), "bigint")
+        case exp.Extract(expression=day) if node.name.upper() == "ISODOW":
+            return exp.Extract(this=exp.var("DAYOFWEEK_ISO"), expression=day)
+        case exp.Sum(this=of):
+            # A sum of 64-bit integers stays one here, and would fail where it no longer fits.
+            return exp.Sum(this=exp.cast(of, _WIDE))
+        case exp.DataType() if _is_wide(node):
+            return exp.DataType.build(_WIDE)
+        case exp.Like():
             return _unescaped(node, ESCAPE)
+        case _:
+            return node
+
+
+_WIDE = "decimal(38, 0)"
+_SETTLED: dict[str, tuple[Callable[[exp.Expr], exp.Expr], tuple[type[exp.Expr], ...]]] = {
+    "duckdb": (_for_duckdb, (exp.DateAdd, exp.DateDiff)),
+    "postgres": (
+        _for_postgres,
+        (exp.DateAdd, exp.DateDiff, exp.IntDiv, exp.IsNan, exp.Like, exp.Substring, exp.DataType),
+    ),
+    "spark": (_for_spark, (exp.CTE, exp.DateAdd, exp.DateDiff, exp.Extract, exp.Sum, exp.Like, exp.DataType)),
+}
+
+
+def _is_wide(node: exp.Expr) -> bool:
+    return isinstance(node, exp.DataType) and node.this == exp.DataType.Type.INT128
+
+
+def _wide(node: exp.Expr) -> bool:
+    """Whether a part of it may have more than 64 bits: it is a sum, or said to be wide."""
+    return node.find(exp.Sum) is not None or any(map(_is_wide, node.find_all(exp.DataType)))
 
 
 def _unescaped(like: exp.Expr, escape: str) -> exp.Expr:

@@ -157,10 +157,10 @@ def _day(operation: str, parts: list[Formula], arguments: tuple[Expression, ...]
             assert isinstance(step, Literal)
             return exp.cast(exp.func("DATE_TRUNC", exp.Literal.string(str(step.value)), day, dialect="duckdb"), "date")
         case "days_between":
-            return exp.paren(exp.Sub(this=day, expression=parts[1].sql), copy=False)
+            return exp.DateDiff(this=day, expression=parts[1].sql)
         case "add_days":
             days = _times(parts[1].sql, int((parts[1].type.grain or Fraction(1)) / 1))
-            return exp.paren(exp.Add(this=day, expression=exp.cast(days, "int")), copy=False)
+            return exp.DateAdd(this=day, expression=exp.cast(days, "int"))
     raise Bug(f"the operation {operation} has no SQL")
 
 
