@@ -26,7 +26,7 @@ RANDOM_MODULES = {"random", "secrets", "uuid"}
 ONLY_IN = {
     "sqlglot": ("queries/sql/",),
     "duckdb": ("engines/duckdb.py", "curator/ingest.py"),
-    "psycopg": ("engines/postgres.py", "curator/ledger/postgres.py"),
+    "psycopg": ("engines/postgres.py", "engines/connection.py", "curator/ledger/postgres.py"),
     "pyspark": ("engines/spark.py",),
     "dp_accounting": ("accounting/",),
     "altair": ("show/",),

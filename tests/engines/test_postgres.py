@@ -157,6 +157,18 @@ def test_rights_to_the_declared_columns_are_enough(table: str) -> None:
         run(table, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 
 
+def test_a_public_list_goes_where_the_rows_are(table: str) -> None:
+    import pyarrow as pa
+
+    levels = pa.table({"chapter": ["I", "II", None], "code": ["A00", "it's", "C"]})
+    sources = {
+        "people": Source({"age": "integer"}, location=f"postgresql:{table}", unit="person"),
+        "codes": Source({"chapter": "text", "code": "category"}, data=levels, missing=()),
+    }
+    found = Postgres(sources).execute("SELECT chapter, code FROM codes ORDER BY code").to_pylist()
+    assert found == [{"chapter": "I", "code": "A00"}, {"chapter": None, "code": "C"}, {"chapter": "II", "code": "it's"}]
+
+
 @pytest.mark.parametrize(
     ("location", "place"),
     [

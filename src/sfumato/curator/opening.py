@@ -15,7 +15,8 @@ HERE = "memory"
 
 def engine_for(sources: Mapping[str, Source]) -> Engine:
     """One engine for all tables of a data set: a question is one statement."""
-    kinds = {_kind(source) for source in sources.values()}
+    # Public tables in memory (the levels of a list of codes) go where the rows are.
+    kinds = {_kind(source) for source in sources.values() if source.unit is not None or source.location is not None}
     elsewhere = kinds & {"postgresql", "spark"}
     if elsewhere and len(kinds) > 1:
         raise BadInput(

@@ -69,7 +69,7 @@ class Postgres:
     def __init__(self, sources: Mapping[str, Source], *, patience: int = 3600) -> None:
         self._lock = threading.Lock()
         self._patience = patience
-        places = {name: place_of(source.location or "", name) for name, source in sources.items()}
+        places = {name: place_of(each.location, name) for name, each in sources.items() if each.location is not None}
         servers = {place.where for place in places.values()}
         if len(servers) > 1:
             raise BadInput(
@@ -79,10 +79,14 @@ class Postgres:
         self._where = conninfo(next(iter(servers), ""))
         self._held: Held | None = None
         self._kinds = {name: self._look(place.table) for name, place in places.items()}
-        texts = _texts(sources, self._kinds)
+        stored = {name: source for name, source in sources.items() if name in places}
+        texts = _texts(stored, self._kinds)
         self._views = [
-            f"{_quoted(name)} AS NOT MATERIALIZED ({_view(source, places[name].table, self._kinds[name], texts)})"
-            for name, source in sources.items()
+            *(
+                f"{_quoted(name)} AS NOT MATERIALIZED ({_view(source, places[name].table, self._kinds[name], texts)})"
+                for name, source in stored.items()
+            ),
+            *(f"{_quoted(name)} AS ({_listed(each)})" for name, each in sources.items() if name not in places),
         ]
 
     def schema(self, table: str) -> dict[str, str]:
@@ -164,6 +168,17 @@ def _view(source: Source, table: str, kinds: Mapping[str, str], texts: frozenset
             wanted[column] = _read(column, _kind(kinds, column), kind, source.missing)
     chosen = ", ".join(f"{expression} AS {_quoted(column)}" for column, expression in wanted.items())
     return f"SELECT {chosen or '1 AS one'} FROM {'.'.join(map(_quoted, table.split('.')))}"
+
+
+def _listed(source: Source) -> str:
+    """A public table in memory, all of it text, written out."""
+    names = source.data.column_names
+    rows = ", ".join(
+        "(" + ", ".join("NULL" if value is None else _literal(value) for value in row.values()) + ")"
+        for row in source.data.to_pylist()
+    )
+    chosen = ", ".join(f'CAST({_quoted(name)} AS text) COLLATE "C" AS {_quoted(name)}' for name in names)
+    return f"SELECT {chosen} FROM (VALUES {rows}) AS t ({', '.join(map(_quoted, names))})"
 
 
 def _kind(kinds: Mapping[str, str], column: str) -> str:

@@ -82,7 +82,8 @@ class Spark:
 
     def _frame(self, source: Source) -> DataFrame:
         if source.location is None:
-            frame: DataFrame = source.data
+            own = type(source.data).__module__.startswith("pyspark")
+            frame: DataFrame = source.data if own else self._session.createDataFrame(source.data)
             return frame
         where = source.location.removeprefix("spark:")
         path = _PATH.fullmatch(where)
@@ -107,7 +108,7 @@ def _session(sources: Mapping[str, Source]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     for source in sources.values():
-        if source.location is None:
+        if source.location is None and type(source.data).__module__.startswith("pyspark"):
             found: SparkSession = source.data.sparkSession
             return found
     active = SparkSession.getActiveSession()
