@@ -1,0 +1,133 @@
+"""Bounded questions where the rows are: PostgreSQL and Spark beside their own raw query, wall-clock seconds as ratios.
+
+The table of `ask_engine.py` (0.09 units a row, Zipf-like, 100 public keys, a value in [0, 100]), at most 10 rows a unit.
+PostgreSQL is a server of our own with its default settings; Spark is local with two threads, on Parquet.
+
+    python benchmarks/engines.py [--rows 1000000 10000000] [--only postgres spark]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from sfumato.engines.base import Source
+from sfumato.queries.bounded import bound
+from sfumato.queries.schema import Column, Schema, Table, Unit
+from sfumato.queries.sql.parse import parse
+
+COLUMNS = (
+    Column("few", "integer", range=(Fraction(0), Fraction(99))),
+    Column("value", "number", range=(Fraction(0), Fraction(100)), grain=Fraction(1, 100)),
+)
+QUESTIONS = {
+    "count": "SELECT few, COUNT(*) FROM t GROUP BY few",
+    "sum, mean, count": "SELECT few, SUM(value), AVG(value), COUNT(*) FROM t GROUP BY few",
+}
+
+
+def best(run: Callable[[], object], times: int = 3) -> float:
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+def schema(rows: int) -> Schema:
+    return Schema((Table("t", COLUMNS, unit="unit", size=rows),), Unit("person", max_rows=10))
+
+
+def made(folder: Path, rows: int) -> Path:
+    """The Parquet file, made once for each number of rows by the benchmark of DuckDB."""
+    into = folder / str(rows)
+    if not (into / "table.parquet").exists():
+        into.mkdir(exist_ok=True)
+        script = Path(__file__).with_name("ask_engine.py")
+        subprocess.run([sys.executable, str(script), "--folder", str(into), "--make", str(rows)], check=True)
+    return into / "table.parquet"
+
+
+def report(engine: Any, raw: Callable[[str], object], rows: int, name: str) -> None:
+    for title, text in QUESTIONS.items():
+        bounded = bound(parse(text, schema(rows)), schema(rows))
+        sql = bounded.sql(engine.dialect)
+        ours = best(lambda sql=sql, bounded=bounded: bounded.vectors(engine.execute(sql)))  # type: ignore[misc]
+        theirs = best(lambda text=text: raw(text))  # type: ignore[misc]
+        print(
+            f"{name:10} {rows:>12,} {title:18} raw {theirs:8.3f} s   bounded {ours:8.3f} s   {ours / theirs:6.1f}x",
+            flush=True,
+        )
+
+
+def postgres(files: dict[int, Path]) -> None:
+    import pgserver
+    import psycopg
+    import pyarrow.parquet as parquet
+
+    from sfumato.engines.postgres import Postgres
+
+    folder = tempfile.mkdtemp(prefix="sfumato-bench-")
+    server = pgserver.get_server(folder, cleanup_mode="delete")
+    where = f"host={folder} user=postgres"
+    try:
+        for rows, file in files.items():
+            with psycopg.connect(where, autocommit=True) as connection:
+                connection.execute("DROP TABLE IF EXISTS t")
+                connection.execute("CREATE TABLE t (unit bigint, few bigint, value double precision)")
+                with connection.cursor().copy("COPY t FROM STDIN") as copy:
+                    for batch in parquet.ParquetFile(file).iter_batches(columns=["unit", "few", "value"]):
+                        columns = (each.to_pylist() for each in batch.columns)
+                        copy.write("".join(f"{u}\t{f}\t{v}\n" for u, f, v in zip(*columns, strict=True)))
+                connection.execute("VACUUM ANALYZE t")
+                source = Source({c.name: c.type for c in COLUMNS}, location=f"postgresql:{where}", unit="unit")
+                engine = Postgres({"t": source})
+                report(engine, lambda text: connection.execute(text).fetchall(), rows, "postgres")
+                engine.close()
+    finally:
+        server.cleanup()
+
+
+def spark(files: dict[int, Path]) -> None:
+    os.environ.setdefault("SPARK_MASTER", "local[2]")
+    from sfumato.engines.spark import Spark
+
+    tiny = next(iter(files.values())).parent / "tiny.parquet"
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(parquet.read_table(next(iter(files.values()))).slice(0, 1000), tiny)
+    for rows, file in {1000: tiny, **files}.items():
+        source = Source({c.name: c.type for c in COLUMNS}, location=f"spark:parquet:{file}", unit="unit")
+        engine = Spark({"t": source})
+        session = engine._session
+        session.read.parquet(str(file)).createOrReplaceTempView("raw")
+
+        def raw(text: str, session: Any = session) -> object:
+            return session.sql(text.replace(" t ", " raw ")).toArrow()
+
+        report(engine, raw, rows, "spark")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7])
+    parser.add_argument("--only", nargs="+", default=["postgres", "spark"])
+    parser.add_argument("--folder", type=Path, default=None)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as own:
+        files = {rows: made(given.folder or Path(own), rows) for rows in given.rows}
+        for name in given.only:
+            {"postgres": postgres, "spark": spark}[name](files)
+
+
+if __name__ == "__main__":
+    main()
