@@ -70,14 +70,15 @@ def report(engine: Any, raw: Callable[[str], object], rows: int, name: str) -> N
 
 
 def postgres(files: dict[int, Path]) -> None:
-    import pgserver
+    from importlib import import_module
+
     import psycopg
     import pyarrow.parquet as parquet
 
     from sfumato.engines.postgres import Postgres
 
     folder = tempfile.mkdtemp(prefix="sfumato-bench-")
-    server = pgserver.get_server(folder, cleanup_mode="delete")
+    server = import_module("pgserver").get_server(folder, cleanup_mode="delete")
     where = f"host={folder} user=postgres"
     try:
         for rows, file in files.items():
