@@ -42,11 +42,18 @@ def command(policy_file: str, analyst: str | None, form: str, lang: Lang) -> Non
     if form == "json":
         chosen = analysts[analyst] if analyst else whole
         rest = {"dataset": whole} if analyst else {"analysts": analysts}
-        output.as_json({"accountant": totals.caps.accountant, "analyst": analyst, **chosen, **rest})
+        said = {"unprotected": list(totals.unprotected)}
+        output.as_json({"accountant": totals.caps.accountant, "analyst": analyst, **chosen, **rest, **said})
         return
     rows = [_row("data set" if lang == "en" else "données", whole)]
     rows += [_row(name, account) for name, account in analysts.items()]
     output.records(rows, list(rows[0]), form=form)
+    for text in totals.unprotected:
+        talk(
+            lang,
+            en=f"released about the same people without protection, outside of this budget: {text}",
+            fr=f"publié sans protection sur les mêmes personnes, hors de ce budget : {text}",
+        )
 
 
 def _account(totals: Totals, analyst: str | None) -> dict[str, Any]:

@@ -21,6 +21,9 @@ from sfumato.noise.secret import secret_bytes
 EVERYONE = "*"
 """The name under which all analysts are frozen."""
 
+_LONGEST = 500
+"""Letters that say what was released unprotected: every later certificate repeats them."""
+
 _POLL = 0.02
 _WAIT = 20.0
 """Seconds to wait for another process that took over a reservation, before taking it over in turn."""
@@ -221,6 +224,24 @@ class Ledger:
             body = {"at": _now(), "analyst": analyst, "frozen": frozen, "reason": reason}
             record = self._append(transaction, head, Kind.FREEZE, body)
         self._seen.advance(record.n, record.digest)
+
+    def unprotected(self, text: str) -> Position:
+        """Write down that something exact, or merely anonymised, was released about the same people: no budget covers it."""
+        said = " ".join(text.split())
+        if not 0 < len(said) <= _LONGEST:
+            raise BadInput(
+                f"what was released is not said, or in more than {_LONGEST} letters",
+                hint='say it in one sentence: "exact counts by town, annual report 2025, page 12"',
+            )
+        with self._writing() as (transaction, head):
+            record = self._append(transaction, head, Kind.UNPROTECTED, {"at": _now(), "text": said})
+        self._seen.advance(record.n, record.digest)
+        return Position(record.n, record.digest)
+
+    def about(self, key: str) -> list[Record]:
+        """Every record of one question or release, oldest first."""
+        with self._reading() as (transaction, _):
+            return self._about(transaction, key)
 
     def refuse_frozen(self, analyst: str) -> None:
         """NotAllowed while the owner has stopped this analyst, or everyone."""

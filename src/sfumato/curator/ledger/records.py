@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Self, final
@@ -24,6 +24,7 @@ class Kind(StrEnum):
     RESERVE = "reserve"
     COMMIT = "commit"
     FREEZE = "freeze"
+    UNPROTECTED = "unprotected"
 
 
 @final
@@ -121,6 +122,8 @@ class Totals:
     spent: Charge = field(default_factory=Charge)
     books: Mapping[str, Charge] = field(default_factory=dict)
     frozen: tuple[str, ...] = ()
+    unprotected: tuple[str, ...] = ()
+    """What was released about the same people without noise, each with its day: no budget covers it."""
 
     def book(self, analyst: str) -> Charge:
         return self.books.get(analyst, Charge())
@@ -130,20 +133,24 @@ class Totals:
         body = record.body
         match record.kind:
             case Kind.GENESIS | Kind.POLICY:
-                return Totals(Caps.from_json(body["caps"]), body["policy"], self.spent, self.books, self.frozen)
+                return replace(self, caps=Caps.from_json(body["caps"]), policy=body["policy"])
             case Kind.RESERVE:
                 analyst = body["analyst"]
                 books = {**self.books, analyst: self.book(analyst) + Charge.from_json(body["book"])}
-                return Totals(self.caps, self.policy, self.spent + Charge.from_json(body["total"]), books, self.frozen)
+                return replace(self, spent=self.spent + Charge.from_json(body["total"]), books=books)
             case Kind.COMMIT:
                 return self
             case Kind.FREEZE:
                 others = tuple(name for name in self.frozen if name != body["analyst"])
                 frozen = (*others, body["analyst"]) if body["frozen"] else others
-                return Totals(self.caps, self.policy, self.spent, self.books, tuple(sorted(frozen)))
+                return replace(self, frozen=tuple(sorted(frozen)))
+            case Kind.UNPROTECTED:
+                return replace(self, unprotected=(*self.unprotected, f"{body['at'][:10]} {body['text']}"))
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        # Heads that were signed before there was such a word say nothing of it, so nothing is said while there is nothing.
+        said = {"unprotected": list(self.unprotected)} if self.unprotected else {}
+        return said | {
             "caps": self.caps.to_json(),
             "policy": self.policy,
             "spent": self.spent.to_json(),
@@ -159,6 +166,7 @@ class Totals:
             Charge.from_json(body["spent"]),
             {name: Charge.from_json(book) for name, book in body["books"].items()},
             tuple(body["frozen"]),
+            tuple(body.get("unprotected", ())),
         )
 
 
