@@ -156,6 +156,15 @@ class Preview:
         """The mechanisms, as keys and certificates spell them."""
         return [mechanism.describe() for mechanism in self.mechanisms]
 
+    def what(self) -> dict[str, Any]:
+        """What the ledger keeps of the question: its plan and its price, never its rows."""
+        return {
+            "plan": self.bounded.key,
+            "version": self.version,
+            "mechanisms": self.described(),
+            "losses": [dict(loss.describe()) for loss in self.losses],
+        }
+
     def noise(self) -> str:
         """The noise of one cell, in words."""
         words = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
@@ -15,6 +15,7 @@ from sfumato.curator import pool
 from sfumato.curator.answer import Answer
 from sfumato.curator.ledger.ledger import Committed, Ledger, Left, Reserved
 from sfumato.curator.preview import Preview
+from sfumato.curator.settle import settle
 from sfumato.queries.answer import answer as assemble
 from sfumato.queries.bounded import bound
 from sfumato.queries.frame import Frame, Question, frame
@@ -82,7 +83,7 @@ class Session:
         """Several questions on one budget: all are charged, or none. One that occurs twice is asked once."""
         once = {preview.key: preview for preview in previews}
         found = {preview.key: done for preview, done in self._released(list(once.values()))}
-        return [self._answered(preview, found[preview.key]) for preview in previews]
+        return [self.answered(preview, found[preview.key]) for preview in previews]
 
     def refine(self, answer: Answer, *, epsilon: Number) -> Answer:
         """More for the same question, at a further price; linear cells are pooled, so ratios come out better too."""
@@ -152,7 +153,7 @@ class Session:
             )
         if not self.dataset.opened and any(ledger.find(each.key) is None for each in previews):
             _ = self.dataset.engine  # a source that cannot be reached costs nothing; answers given before need none
-        wanted = [(each.key, each.charge, _what(each)) for each in previews]
+        wanted = [(each.key, each.charge, each.what()) for each in previews]
         try:
             found = ledger.reserve_all(wanted, analyst=self.analyst, policy=policy)
         except BudgetExceeded as error:
@@ -160,15 +161,18 @@ class Session:
         return [(preview, self._settle(ledger, preview, each)) for preview, each in zip(previews, found, strict=True)]
 
     def _settle(self, ledger: Ledger, preview: Preview, found: Reserved | Committed) -> Committed:
-        """Compute, and commit. Whoever was overtaken waits for the answer that was stored, and takes over if none comes."""
-        charged = found.charged
-        while isinstance(found, Reserved):
-            body = {"vectors": [vector.tolist() for vector in self._noisy(preview)]}
-            done = ledger.commit(found, body) or ledger.wait(preview.key)
-            found = done or ledger.reserve(
-                preview.key, analyst=self.analyst, charge=preview.charge, what={}, policy=preview.policy
-            )
-        return replace(found, charged=charged)
+        return settle(
+            ledger,
+            found,
+            compute=lambda: self.computed(preview),
+            analyst=self.analyst,
+            charge=preview.charge,
+            policy=preview.policy,
+        )
+
+    def computed(self, preview: Preview) -> dict[str, Any]:
+        """What the ledger stores of a question that was charged: its noisy integers."""
+        return {"vectors": [vector.tolist() for vector in self._noisy(preview)]}
 
     def _noisy(self, preview: Preview) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
         """The exact answer, sealed as soon as it exists, and one mechanism's release of each of its parts."""
@@ -184,7 +188,8 @@ class Session:
             released.append(mechanism.release(part, sensitivity).value)
         return released
 
-    def _answered(self, preview: Preview, found: Committed) -> Answer:
+    def answered(self, preview: Preview, found: Committed) -> Answer:
+        """What the ledger stored, as an answer."""
         return Answer(
             preview=preview,
             result=assemble(preview.bounded, _vectors(found), preview.cell_widths()),
@@ -237,16 +242,6 @@ def replace_price(preview: Preview, epsilon: Fraction) -> Preview:
         confidence=preview.confidence,
         at=preview.at,
     )
-
-
-def _what(preview: Preview) -> dict[str, Any]:
-    """What the ledger keeps of a question: its plan and its price, never its rows."""
-    return {
-        "plan": preview.bounded.key,
-        "version": preview.version,
-        "mechanisms": preview.described(),
-        "losses": [dict(loss.describe()) for loss in preview.losses],
-    }
 
 
 def _vectors(found: Committed) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
