@@ -35,10 +35,13 @@ class Answer:
     sources: tuple[Preview, ...] = ()
     """The previews whose releases were pooled into this; the question's own alone when nothing was refined."""
 
+    name: str = ""
+    """What it is called where a number in the ledger would tell how much others have asked; "" where it is its number."""
+
     @property
     def id(self) -> str:
         """Its name in the ledger."""
-        return f"a-{self.position.n:06d}"
+        return self.name or f"a-{self.position.n:06d}"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from sfumato.curator.home import Home
 from sfumato.curator.ingest import Copies
 from sfumato.curator.policy import Policy
 from sfumato.curator.session import Session
+from sfumato.curator.terms import Terms
 
 if TYPE_CHECKING:
     from sfumato.curator.ledger.ledger import Ledger
@@ -53,6 +54,12 @@ class Dataset:
         if budget.accountant == "pure":
             return PureFilter(budget.epsilon, budget.delta)
         return ZcdpFilter(budget.epsilon, budget.delta)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """What questions are priced under."""
+        policy = self.policy
+        return Terms(self.schema, self.budget, policy.version, policy.digest, policy.document.answers.confidence)
 
     @property
     def engine(self) -> Engine:

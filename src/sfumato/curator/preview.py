@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -36,6 +37,8 @@ class Preview:
     policy: str
     confidence: Fraction
     at: int = 1000
+    wording: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    """How it was said, where the ledger is to remember that: a server hands an answer out again by its name."""
 
     @classmethod
     def of(
@@ -152,13 +155,22 @@ class Preview:
             return f"{tables}, one row per {about.unit}: nobody is cut off"
         return f"{tables}, at most {most} per {about.unit}"
 
+    def worded(self, wording: Mapping[str, Any] | None) -> Self:
+        """The same question, with the words that it was asked in."""
+        return replace(self, wording=wording)
+
+    def priced(self) -> dict[str, Any]:
+        """The terms that it was asked on, as canonical JSON spells them."""
+        return {"epsilon": str(self.epsilon), "at": self.at, "confidence": str(self.confidence)}
+
     def described(self) -> list[dict[str, str]]:
         """The mechanisms, as keys and certificates spell them."""
         return [mechanism.describe() for mechanism in self.mechanisms]
 
     def what(self) -> dict[str, Any]:
         """What the ledger keeps of the question: its plan and its price, never its rows."""
-        return {
+        asked = {} if self.wording is None else {"asked": {**self.wording, **self.priced()}}
+        return asked | {
             "plan": self.bounded.key,
             "version": self.version,
             "mechanisms": self.described(),

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from sfumato.core.errors import BadInput, BudgetExceeded, Bug, EngineFailed, NotSupported
-from sfumato.core.exact import Number, decimal_text, positive, probability
-from sfumato.curator import pool
+from sfumato.core.errors import BadInput, BudgetExceeded, Bug, EngineFailed
+from sfumato.core.exact import Number, decimal_text, positive
 from sfumato.curator.answer import Answer
 from sfumato.curator.ledger.ledger import Committed, Ledger, Left, Reserved
+from sfumato.curator.opened import opened, pooled
 from sfumato.curator.preview import Preview
 from sfumato.curator.settle import settle
-from sfumato.queries.answer import answer as assemble
-from sfumato.queries.bounded import bound
 from sfumato.queries.frame import Frame, Question, frame
 from sfumato.queries.plan import Released
 
@@ -60,20 +58,9 @@ class Session:
         """The priced question, free: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows."""
         if isinstance(question, Preview):
             return question
-        if (epsilon is None) == (within is None):
-            raise _no_price()
-        bounded = bound(self.plan(question), self.dataset.schema)
-        terms: dict[str, Any] = {
-            "budget": self.dataset.budget,
-            "version": self.dataset.policy.version,
-            "policy": self.dataset.policy.digest,
-            "confidence": self._confidence(confidence),
-            "at": at,
-        }
-        if within is not None:
-            return Preview.reaching(bounded, within=within, **terms)
-        assert epsilon is not None
-        return Preview.of(bounded, epsilon=epsilon, **terms)
+        return self.dataset.terms.preview(
+            self.plan(question), epsilon=epsilon, within=within, at=at, confidence=confidence
+        )
 
     def ask(self, question: Asked, **price: Any) -> Answer:
         """Charge the question, compute it, and hand out what the ledger stored."""
@@ -96,20 +83,13 @@ class Session:
             policy=answer.preview.policy,
             confidence=answer.preview.confidence,
             at=answer.preview.at,
-        )
+        ).worded({**answer.preview.wording, "after": answer.position.n} if answer.preview.wording else None)
         stored = [self._stored(preview) for preview in before]
         preview, found = self._released([salted])[0]
-        everything = [*stored, _vectors(found)]
         previews = (*before, preview)
-        mixed, widths = [], []
-        for place in range(len(preview.mechanisms)):
-            mechanisms = tuple(each.mechanisms[place] for each in previews)
-            parts = pool.weights(mechanisms)
-            mixed.append(pool.pooled(tuple(vectors[place] for vectors in everything), parts))
-            widths.append(Fraction(pool.within(mechanisms, parts, preview.confidence)))
         return Answer(
             preview=answer.preview,
-            result=assemble(preview.bounded, mixed, widths),
+            result=pooled(previews, [*stored, found.answer]),
             position=found.position,
             charged=found.charged,
             left=self.left(),
@@ -192,7 +172,7 @@ class Session:
         """What the ledger stored, as an answer."""
         return Answer(
             preview=preview,
-            result=assemble(preview.bounded, _vectors(found), preview.cell_widths()),
+            result=opened(preview, found.answer),
             position=found.position,
             charged=found.charged,
             left=self.left(),
@@ -200,18 +180,11 @@ class Session:
             session=self,
         )
 
-    def _stored(self, preview: Preview) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    def _stored(self, preview: Preview) -> Mapping[str, Any]:
         found = self.dataset.ledger.find(preview.key)
         if found is None:
             raise Bug("an answer that was handed out is not in the ledger")
-        return _vectors(found)
-
-    def _confidence(self, asked: Number | None) -> Fraction:
-        default = self.dataset.policy.document.answers.confidence
-        sure = probability(default if asked is None else asked, name="confidence")
-        if sure == 0:
-            raise BadInput("a confidence must be above 0", hint="give 0.95, say")
-        return sure
+        return found.answer
 
     def _too_dear(self, error: BudgetExceeded, previews: Sequence[Preview]) -> BudgetExceeded:
         """The same refusal, with the price and the bars that would fit."""
@@ -241,16 +214,4 @@ def replace_price(preview: Preview, epsilon: Fraction) -> Preview:
         policy=preview.policy,
         confidence=preview.confidence,
         at=preview.at,
-    )
-
-
-def _vectors(found: Committed) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-    return [np.array(vector, dtype=np.int64) for vector in found.answer["vectors"]]
-
-
-def _no_price() -> NotSupported:
-    return NotSupported(
-        "no price was agreed, or two: a question is asked at a precision or at an epsilon",
-        hint="say --within 1.0 --at 1000, or --epsilon 0.1",
-        code="SF004",
     )

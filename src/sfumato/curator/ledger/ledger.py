@@ -153,7 +153,7 @@ class Ledger:
             "owner": owner,
             "total": total.to_json(),
             "book": book.to_json(),
-            "what": dict(what) if not earlier else {},
+            "what": dict(what),
         }
         record = self._append(transaction, head, Kind.RESERVE, body)
         after = Head(head.dataset, record.n, record.digest, head.totals.after(record))
@@ -192,6 +192,23 @@ class Ledger:
         with self._reading() as (transaction, _):
             done = next((each for each in self._about(transaction, key) if each.kind is Kind.COMMIT), None)
         return None if done is None else _committed(key, done, replayed=True)
+
+    def receipt(self, n: int, *, analyst: str) -> tuple[Committed, Mapping[str, Any]] | None:
+        """The answer at record `n`, and what the ledger kept of its question when this analyst paid for it.
+
+        None for whoever did not, and for a record that is no answer: nobody learns which.
+        """
+        with self._reading() as (transaction, _):
+            row = transaction.row(n)
+            if row is None or row.kind != Kind.COMMIT.value or row.key is None:
+                return None
+            about = self._about(transaction, row.key)
+        done = next((record for record in about if record.n == n), None)
+        paid = [record for record in about if record.kind is Kind.RESERVE and record.body["analyst"] == analyst]
+        if done is None or not paid:
+            return None
+        kept = [record.body["what"] for record in paid]
+        return _committed(row.key, done, replayed=True), next((what for what in kept if "asked" in what), kept[0])
 
     def accept(self, caps: Caps, *, policy: str, reason: str | None) -> bool:
         """Bring a changed policy into the books; True when something was written. Raising a cap needs a reason."""

@@ -1,0 +1,79 @@
+"""What a question is priced under: all of it public, so whoever knows it can price a question without reading a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+from sfumato.core.errors import BadInput, NotSupported
+from sfumato.core.exact import Number, probability
+from sfumato.curator.preview import Preview
+from sfumato.queries.bounded import bound
+
+if TYPE_CHECKING:
+    from sfumato.accounting import Filter
+    from sfumato.queries.plan import Released
+    from sfumato.queries.schema import Schema
+
+
+@final
+@dataclass(frozen=True)
+class Terms:
+    """The schema, the filter of the budget, and the words that a policy fixes for every question."""
+
+    schema: Schema
+    budget: Filter
+    version: str
+    policy: str
+    confidence: Fraction
+
+    def preview(
+        self,
+        plan: Released,
+        *,
+        epsilon: Number | None = None,
+        within: Number | None = None,
+        at: int = 1000,
+        confidence: Number | None = None,
+    ) -> Preview:
+        """The priced question: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows."""
+        if (epsilon is None) == (within is None):
+            raise _no_price()
+        bounded = bound(plan, self.schema)
+        sure = self.sure(confidence)
+        if within is not None:
+            return Preview.reaching(
+                bounded,
+                within=within,
+                at=at,
+                budget=self.budget,
+                version=self.version,
+                policy=self.policy,
+                confidence=sure,
+            )
+        assert epsilon is not None
+        return Preview.of(
+            bounded,
+            epsilon=epsilon,
+            at=at,
+            budget=self.budget,
+            version=self.version,
+            policy=self.policy,
+            confidence=sure,
+        )
+
+    def sure(self, asked: Number | None) -> Fraction:
+        """The confidence of bars: the policy's, unless another one is asked for."""
+        sure = self.confidence if asked is None else probability(asked, name="confidence")
+        if sure == 0:
+            raise BadInput("a confidence must be above 0", hint="give 0.95, say")
+        return sure
+
+
+def _no_price() -> NotSupported:
+    return NotSupported(
+        "no price was agreed, or two: a question is asked at a precision or at an epsilon",
+        hint="say --within 1.0 --at 1000, or --epsilon 0.1",
+        code="SF004",
+    )
