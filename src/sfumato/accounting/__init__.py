@@ -3,6 +3,7 @@
 from sfumato.accounting.bounded import Approximate, DiscreteLaplaceLoss, Pure
 from sfumato.accounting.calibrate import calibrate, classical_gaussian_sigma, gaussian_sigma, keeps
 from sfumato.accounting.compose import Composed, compose
+from sfumato.accounting.failing import Failing
 from sfumato.accounting.filter import Currency, Filter, PureFilter, PureOdometer, Spent, ZcdpFilter
 from sfumato.accounting.gaussian import DiscreteGaussianLoss, Gdp
 from sfumato.accounting.group import Group
@@ -23,6 +24,7 @@ __all__ = [
     "Direction",
     "DiscreteGaussianLoss",
     "DiscreteLaplaceLoss",
+    "Failing",
     "Filter",
     "Gdp",
     "Group",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting import DiscreteGaussianLoss, Gdp, Loss
+from sfumato.accounting import DiscreteGaussianLoss, Failing, Gdp, Loss
 from sfumato.audit.confidence import clopper_pearson
 from sfumato.audit.events import Worth, choose, learn
 from sfumato.audit.exact import verify
@@ -52,7 +52,7 @@ def audit(
     right = mechanism.repeat(case.right, count, stream)
 
     learn_end, choose_end = int(_LEARN * count), int((_LEARN + _CHOOSE) * count)
-    gaussian = isinstance(loss, DiscreteGaussianLoss | Gdp)
+    gaussian = isinstance(_core(loss), DiscreteGaussianLoss | Gdp)
     worth = _cautious(_advantage if gaussian else _log_ratio(target), choose_end - learn_end, risk)
     event = choose(
         learn(left[:learn_end], right[:learn_end]), left[learn_end:choose_end], right[learn_end:choose_end], worth=worth
@@ -67,7 +67,7 @@ def audit(
         # A guess "left if the event happened" is right hits + (rest - misses) times of 2 rest. The binomial bound holds for
         # a sum of unequal chances too (Hoeffding 1956, Theorem 5), and the whole risk goes into this one number.
         right_guesses, _ = clopper_pearson(hits + rest - misses, 2 * rest, miss=2 * risk)
-        bound = _gaussian_epsilon(loss, 2 * right_guesses - 1, target)
+        bound = _gaussian_epsilon(_core(loss), 2 * right_guesses - 1, target)
     else:
         bound = max(0.0, float(_log_ratio(target)(np.array([low]), np.array([high]))[0]))
 
@@ -128,6 +128,11 @@ def _gaussian_epsilon(loss: Loss, advantage: float, delta: float) -> float:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if _narrower(loss, middle).delta(0.0) >= advantage else (low, middle)
     return _narrower(loss, high).epsilon(delta)
+
+
+def _core(loss: Loss) -> Loss:
+    """The loss outside of an event too rare for an attack to see."""
+    return loss.inner if isinstance(loss, Failing) and loss.mass < _USUAL_DELTA / 100 else loss
 
 
 def _narrower(loss: Loss, factor: float) -> Loss:

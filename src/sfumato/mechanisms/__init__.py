@@ -8,6 +8,9 @@ from sfumato.mechanisms.choice.top_k import TopK
 from sfumato.mechanisms.histogram.gaussian import GaussianHistogram
 from sfumato.mechanisms.histogram.laplace import LaplaceHistogram
 from sfumato.mechanisms.histogram.sparse import SparseHistogram
+from sfumato.mechanisms.keys.gaussian import GaussianKeys
+from sfumato.mechanisms.keys.geometric import GeometricKeys
+from sfumato.mechanisms.keys.laplace import LaplaceKeys
 from sfumato.mechanisms.law import Law
 from sfumato.mechanisms.local.duchi import Duchi
 from sfumato.mechanisms.local.forced import ForcedResponse
@@ -72,6 +75,9 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     HistogramMethod,
     NoisySearch,
     TreeQuantiles,
+    LaplaceKeys,
+    GaussianKeys,
+    GeometricKeys,
 )
 """Every mechanism: the contract suite, the audit and the documentation walk this list."""
 
@@ -86,6 +92,8 @@ __all__ = [
     "ForcedResponse",
     "Gaussian",
     "GaussianHistogram",
+    "GaussianKeys",
+    "GeometricKeys",
     "HadamardResponse",
     "HistogramMethod",
     "Hybrid",
@@ -94,6 +102,7 @@ __all__ = [
     "JointExponential",
     "Laplace",
     "LaplaceHistogram",
+    "LaplaceKeys",
     "LatticeNoise",
     "Law",
     "LocalHashing",

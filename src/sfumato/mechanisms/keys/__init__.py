@@ -1,0 +1,1 @@
+"""Which groups of a private column may be told."""
