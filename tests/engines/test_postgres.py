@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,18 +15,6 @@ from sfumato.engines.postgres import Place, Postgres, place_of
 from sfumato.testing.engine import check_engine
 
 TYPES = {"int64": "bigint", "double": "double precision", "bool": "boolean", "date32[day]": "date", "string": "text"}
-
-
-@pytest.fixture
-def database(postgres: str) -> Iterator[str]:
-    import psycopg
-
-    name = f"rows_{os.urandom(6).hex()}"
-    with psycopg.connect(postgres, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name} TEMPLATE template0 LC_COLLATE 'C' ENCODING 'UTF8'")
-    yield f"{postgres} dbname={name}"
-    with psycopg.connect(postgres, autocommit=True) as server:
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def loaded(where: str, name: str, source: Source) -> Source:

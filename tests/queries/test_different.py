@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from fractions import Fraction
 
 import pytest
@@ -59,3 +60,13 @@ def test_its_sensitivity_is_the_bound() -> None:
     bounded = bound(parse("SELECT g, COUNT(DISTINCT x) FROM t GROUP BY g", policy), policy)
     assert isinstance(bounded.tally.statistics[0], Distinct)
     assert bounded.sensitivity.l1 == bounded.sensitivity.linf == 3 * bounded.whole
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+def test_two_of_them_in_one_question_keep_their_subqueries_apart(dialect: str) -> None:
+    """Spark 4.0 has all subqueries of a statement on one level, and refuses two of one name."""
+    policy = schema(3)
+    bounded = bound(parse("SELECT COUNT(DISTINCT x), COUNT(DISTINCT x * 2) FROM t", policy), policy)
+    names = re.findall(r"[`\"]?(\w+)[`\"]? AS (?:MATERIALIZED |NOT MATERIALIZED )?\(", bounded.sql(dialect))
+    assert len(names) >= 5
+    assert len(names) == len(set(names))

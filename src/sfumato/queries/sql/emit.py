@@ -120,17 +120,21 @@ def _with_different(others: exp.Select | None, tally: Tally, keys: list[str], we
 
 
 def _owned(name: str, keys: list[str], start: int, width: int, weigh: Weigh) -> exp.Select:
-    """Each value of each group counts as far as the shares of the units that have it add up, and once at most."""
+    """Each value of each group counts as far as the shares of the units that have it add up, and once at most.
+
+    Its subqueries bear its name: some dialects bring all subqueries of a statement to one level.
+    """
+    owned, shared = f"owned_{name}", f"shared_{name}"
     owners = (
         exp.select("u", *keys, name)
         .from_("sfumato_rows")
         .where(exp.Not(this=exp.Is(this=column(name), expression=exp.null())))
         .distinct()
     )
-    shares = exp.select("u", exp.alias_(_weight(exp.Count(this=exp.Star()), weigh), "w")).from_("o").group_by("u")
+    shares = exp.select("u", exp.alias_(_weight(exp.Count(this=exp.Star()), weigh), "w")).from_(owned).group_by("u")
     value = clamped(_sum(column("w")), integer(0), integer(weigh.whole))
-    values = exp.select(*keys, exp.alias_(value, "s")).from_("o").join("h", using=["u"]).group_by(*keys, name)
-    values = values.with_("o", as_=owners).with_("h", as_=shares)
+    values = exp.select(*keys, exp.alias_(value, "s")).from_(owned).join(shared, using=["u"]).group_by(*keys, name)
+    values = values.with_(owned, as_=owners).with_(shared, as_=shares)
     cells = (exp.alias_(_bounded(_sum(column("s"))) if n == start else integer(0), f"c{n}") for n in range(width))
     query = exp.select(*(column(key) for key in keys), *cells).from_(values.subquery("v", copy=False), copy=False)
     return query.group_by(*keys, copy=False) if keys else query
