@@ -39,6 +39,8 @@ from sfumato.mechanisms.stream.above_threshold import AboveThreshold
 from sfumato.mechanisms.stream.factored_count import FactoredCount
 from sfumato.mechanisms.stream.running_count import RunningCount
 from sfumato.mechanisms.stream.sparse_vector import SparseVector
+from sfumato.mechanisms.weights.gaussian import GaussianWeights
+from sfumato.mechanisms.weights.laplace import LaplaceWeights
 
 ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     Laplace,
@@ -78,6 +80,8 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     LaplaceKeys,
     GaussianKeys,
     GeometricKeys,
+    LaplaceWeights,
+    GaussianWeights,
 )
 """Every mechanism: the contract suite, the audit and the documentation walk this list."""
 
@@ -94,6 +98,7 @@ __all__ = [
     "GaussianHistogram",
     "GaussianKeys",
     "GeometricKeys",
+    "GaussianWeights",
     "HadamardResponse",
     "HistogramMethod",
     "Hybrid",
@@ -103,6 +108,7 @@ __all__ = [
     "Laplace",
     "LaplaceHistogram",
     "LaplaceKeys",
+    "LaplaceWeights",
     "LatticeNoise",
     "Law",
     "LocalHashing",

@@ -1,0 +1,1 @@
+"""Importance weighting: weights on a public table such that its weighted averages estimate private ones."""
