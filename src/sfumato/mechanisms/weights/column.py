@@ -92,7 +92,8 @@ class Category:
             ) from None
 
     def coordinates(self, codes: Codes) -> Floats:
-        return (codes[:, None] == np.arange(len(self.values))).astype(np.float64)
+        ones: Floats = (codes[:, None] == np.arange(len(self.values))).astype(np.float64)
+        return ones
 
 
 Column = Numeric | Category
