@@ -79,6 +79,8 @@ def texts(draw: st.DrawFn) -> str:
         "AVG({})",
         "VAR_POP({})",
         "SUM({}) FILTER (WHERE f)",
+        "MEDIAN({})",
+        "QUANTILE({}, 0.1, 0.9) FILTER (WHERE f)",
     ]
     measures = [draw(st.sampled_from(kinds)).format(draw(x)) for _ in range(draw(st.integers(1, 3)))]
     where = draw(st.one_of(st.none(), st.sampled_from(CONDITIONS)))
@@ -190,6 +192,8 @@ def test_generated_questions_on_hostile_tables(word: str) -> None:
         ("SELECT VAR_POP(y) FROM people", [{"y": 2.0}, {"y": 4.0}, {"y": 2.0}]),
         ("SELECT g, COUNT(DISTINCT person) FROM people GROUP BY g", [{"g": "a"}, {"g": "b"}, {"g": "c"}]),
         ("SELECT COUNT(*), SUM(x), AVG(y) FROM people", [{"x": 5, "y": 4.0}] * 3),
+        ("SELECT MEDIAN(y) FROM people", [{"y": 2.0}, {"y": 4.0}, {"y": 4.0}]),
+        ("SELECT g, QUANTILE(x, 0.1, 0.9) FROM people GROUP BY g", [{"g": each, "x": 5} for each in "abc"]),
         ("SELECT COUNT(DISTINCT x) FROM people", [{"x": 0}, {"x": 1}, {"x": 2}]),
         (
             "SELECT g, COUNT(DISTINCT x) FROM people GROUP BY g",

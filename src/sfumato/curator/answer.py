@@ -13,7 +13,7 @@ from sfumato.core.exact import Number, decimal_text
 from sfumato.curator.ledger.ledger import Left, Position
 from sfumato.curator.ledger.records import Charge
 from sfumato.curator.preview import Preview
-from sfumato.queries.answer import Estimate, Result
+from sfumato.queries.answer import Estimate, Estimates, Result
 from sfumato.queries.missing import missing_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ class Answer:
         """The columns that carry noise."""
         measured = set(self.preview.within())
         rows = self.result.rows
-        found = {self.columns[i] for row in rows for i, cell in enumerate(row) if isinstance(cell, Estimate)}
+        found = {
+            self.columns[i] for row in rows for i, cell in enumerate(row) if isinstance(cell, Estimate | Estimates)
+        }
         return tuple(name for name in self.columns if name in measured | found)
 
     @property
@@ -67,6 +69,9 @@ class Answer:
             if name not in measured:
                 found[name] = _plain(cell)
                 continue
+            if name in self.preview.quantiles:
+                found |= _quantiles(name, cell)
+                continue
             estimate = cell if isinstance(cell, Estimate) else Estimate(None, None, None)
             value, bar = _plain(estimate.unbiased), estimate.within
             found[name] = _rounded(estimate.value) if name in self.preview.counts else _plain(estimate.value)
@@ -76,20 +81,22 @@ class Answer:
         return found
 
     def to_arrow(self) -> Any:
-        """A pyarrow Table: keys, and for each measured column `x`, `x_low`, `x_high` and `x_unbiased`."""
+        """A pyarrow Table: keys, and for each measured column `x`, `x_low`, `x_high` and `x_unbiased`.
+
+        A quantile has `x_ranks` instead, how far its rank may be off as a part of all; several quantiles are lists.
+        """
         import pyarrow as pa
 
         names = list(self._row(tuple(None for _ in self.columns))) if not self.rows else list(self.rows[0])
         floats = {
             f"{name}{end}" for name in self.measured for end in ("", "_low", "_high", "_unbiased")
         } - self.preview.counts
-        rows = self.rows
-        return pa.table(
-            {
-                name: pa.array([row[name] for row in rows], type=pa.float64() if name in floats else None)
-                for name in names
-            }
-        )
+        rows, asked = self.rows, self.preview.quantiles
+        types = dict.fromkeys(floats, pa.float64())
+        for name, at in asked.items():
+            one = pa.float64() if len(at) == 1 else pa.list_(pa.float64())
+            types |= {f"{name}{end}": one for end in ("", "_low", "_high", "_ranks")}
+        return pa.table({name: pa.array([row[name] for row in rows], type=types.get(name)) for name in names})
 
     def to_polars(self) -> Any:
         import polars as pl
@@ -111,6 +118,7 @@ class Answer:
             "counted": self.preview.counted,
             "noise": self.preview.noise(),
             "covers": "noise",
+            **({"ranks": self.ranks} if self.preview.quantiles else {}),
             "missing": asdict(missing_of(self.preview.bounded.tally)),
             "confidence": decimal_text(self.preview.confidence),
             "replayed": self.replayed,
@@ -119,11 +127,21 @@ class Answer:
 
     def _within(self, name: str) -> Any:
         place = self.columns.index(name)
-        bars = [
-            cell.within if isinstance(cell, Estimate) else None for cell in (row[place] for row in self.result.rows)
-        ]
-        shown = [None if bar is None else float(bar) for bar in bars]
-        return shown[0] if shown and len(set(shown)) == 1 else shown
+        shown = [_bar(row[place]) for row in self.result.rows]
+        return shown[0] if shown and all(each == shown[0] for each in shown) else shown
+
+    @property
+    def ranks(self) -> dict[str, dict[str, Any]]:
+        """Of each column of quantiles: which, by how many rows (at full weight) their ranks may be off in the sample."""
+        sources = self.sources or (self.preview,)
+        return {
+            name: {
+                "quantiles": [decimal_text(q) for q in at],
+                "rows": min(each.rank_width(name) for each in sources),
+                "of": "sample",
+            }
+            for name, at in self.preview.quantiles.items()
+        }
 
     def refine(self, *, epsilon: Number) -> Answer:
         """Pay more for the same question: new noise on the same integers, pooled with what was released before."""
@@ -131,9 +149,11 @@ class Answer:
 
     def plot(self) -> Any:
         """An Altair chart with error bars."""
-        from sfumato.show.answer import chart
+        from sfumato.show.answer import apart, chart
 
-        return chart(self.rows, keys=[c for c in self.columns if c not in self.measured], measured=list(self.measured))
+        keys = [name for name in self.columns if name not in self.measured]
+        rows, measured = apart(self.rows, self.measured, self.preview.quantiles)
+        return chart(rows, keys=keys, measured=measured)
 
     def __repr__(self) -> str:
         from sfumato.show.answer import text
@@ -144,6 +164,28 @@ class Answer:
         from sfumato.show.answer import html
 
         return html(self)
+
+
+def _quantiles(name: str, cell: Any) -> dict[str, Any]:
+    """A quantile, or the list of them: values, the ends of their bars, and how far their ranks may be off."""
+    each = cell.each if isinstance(cell, Estimates) else (cell,)
+    parts: list[list[Any]] = [[], [], [], []]
+    for one in each:
+        known = isinstance(one, Estimate) and one.value is not None
+        value, bar, ranks = (_plain(part) for part in (one.value, one.within, one.ranks)) if known else (None,) * 3
+        ends = (None, None) if bar is None else (value - bar, value + bar)
+        for part, found in zip(parts, (value, *ends, ranks), strict=True):
+            part.append(found)
+    names = (name, f"{name}_low", f"{name}_high", f"{name}_ranks")
+    several = isinstance(cell, Estimates)
+    return {key: part if several else part[0] for key, part in zip(names, parts, strict=True)}
+
+
+def _bar(cell: Any) -> Any:
+    """The half-width of a number, or of each number of a list."""
+    if isinstance(cell, Estimates):
+        return [_bar(each) for each in cell.each]
+    return None if not isinstance(cell, Estimate) or cell.within is None else float(cell.within)
 
 
 def _amounts(unit: str, charge: Charge, rounding: Any) -> dict[str, str]:

@@ -1,32 +1,85 @@
-"""Which mechanism answers what: integer Laplace noise under a pure budget, integer Gaussian noise under zCDP."""
+"""Which mechanism answers what: integer Laplace noise under a pure budget, integer Gaussian noise under zCDP.
+
+Quantiles are found by exponential mechanisms, or read off a noisy tree, whichever errs less.
+"""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from sfumato.accounting import Filter, PureFilter, ZcdpFilter
 from sfumato.core.errors import Bug
 from sfumato.core.exact import sqrt_up
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms import Gaussian, Laplace, Mechanism
+from sfumato.queries.plan import Ranked
+
+if TYPE_CHECKING:
+    from sfumato.queries.bounded import Bounded
+
+_FINE = 10**9
 
 
-def choose(
-    sensitivities: tuple[Sensitivity, ...], epsilon: Fraction, budget: Filter
-) -> tuple[Mechanism[Any, Any], ...]:
+def choose(bounded: Bounded, epsilon: Fraction, budget: Filter, *, at: int = 1000) -> tuple[Mechanism[Any, Any], ...]:
     """One mechanism for each statistic; each has the same share of the price.
 
-    Equal shares minimise the sum of variances when the answers matter in proportion to their own sensitivity.
+    Equal shares minimise the sum of variances when the answers matter in proportion to their own sensitivity. Groups are
+    taken to have `at` rows where the policy says nothing of the table's size: only accuracy depends on it.
     """
-    parts = len(sensitivities)
+    parts = len(bounded.sensitivities)
+    pairs = zip(bounded.tally.statistics, bounded.sensitivities, strict=True)
     match budget:
         case PureFilter():
-            return tuple(Laplace(scale=each.l1 * parts / epsilon) for each in sensitivities)
+            return tuple(
+                _quantiles(each, reach, bounded, epsilon / parts, at)
+                if isinstance(each, Ranked)
+                else Laplace(scale=reach.l1 * parts / epsilon)
+                for each, reach in pairs
+            )
         case ZcdpFilter():
-            rho = ZcdpFilter(epsilon, budget.delta, budget.conversion).rho_max
-            return tuple(Gaussian(sigma=sqrt_up(each.l2_squared * parts / (2 * rho))) for each in sensitivities)
+            rho = ZcdpFilter(epsilon, budget.delta, budget.conversion).rho_max / parts
+            return tuple(
+                _quantiles_of_rho(each, reach, bounded, rho, budget, at)
+                if isinstance(each, Ranked)
+                else Gaussian(sigma=sqrt_up(reach.l2_squared / (2 * rho)))
+                for each, reach in pairs
+            )
         case Filter():
             raise Bug("a budget of an unknown kind was opened")
         case _:
             assert_never(budget)
+
+
+def _quantiles(
+    statistic: Ranked, reach: Sensitivity, bounded: Bounded, epsilon: Fraction, at: int
+) -> Mechanism[Any, Any]:
+    from sfumato.mechanisms.quantile.choose import choose as best
+
+    return best(
+        size=statistic.top + 1,
+        quantiles=statistic.at,
+        rows=bounded.rows // bounded.size or at,
+        epsilon=epsilon,
+        sensitivity=reach,
+        piece=bounded.whole,
+        by_group=bounded.size > 1,
+    )
+
+
+def _quantiles_of_rho(
+    statistic: Ranked, reach: Sensitivity, bounded: Bounded, rho: Fraction, budget: Filter, at: int
+) -> Mechanism[Any, Any]:
+    """The largest epsilon, to nine digits, whose loss costs no more than `rho`: what it costs grows like its square."""
+    epsilon = math.sqrt(8 * rho)
+    for _ in range(40):
+        found = _quantiles(statistic, reach, bounded, Fraction(math.floor(epsilon * _FINE), _FINE), at)
+        cost = float(budget.cost(found.loss(reach)).amount / rho)
+        if 1 - 1e-5 <= cost <= 1:
+            return found
+        epsilon *= math.sqrt((1 - 1e-6) / cost)
+    while budget.cost(found.loss(reach)).amount > rho:  # where the choice goes back and forth between two mechanisms
+        epsilon *= 0.99
+        found = _quantiles(statistic, reach, bounded, Fraction(math.floor(epsilon * _FINE), _FINE), at)
+    return found

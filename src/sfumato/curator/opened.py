@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sfumato.curator import pool
+from sfumato.curator.parts import restored
 from sfumato.queries.answer import Result
 from sfumato.queries.answer import answer as assemble
+from sfumato.queries.plan import Ranked
 
 if TYPE_CHECKING:
     from sfumato.curator.preview import Preview
 
-    Vectors = list[np.ndarray[Any, np.dtype[np.int64]]]
-
 
 def opened(preview: Preview, stored: Mapping[str, Any]) -> Result:
     """The rows of one release."""
-    return assemble(preview.bounded, vectors(stored), preview.cell_widths())
+    return assemble(preview.bounded, parts(preview, stored), preview.cell_widths(), preview.ranks())
 
 
 def pooled(previews: Sequence[Preview], stored: Sequence[Mapping[str, Any]]) -> Result:
-    """The rows of several releases of the same integers, their noise pooled."""
-    everything = [vectors(each) for each in stored]
+    """The rows of several releases of the same integers, their noise pooled; of quantiles, the surest one."""
+    everything = [parts(preview, each) for preview, each in zip(previews, stored, strict=True)]
     last = previews[-1]
-    mixed, widths = [], []
-    for place in range(len(last.mechanisms)):
+    mixed, widths, ranks = [], [], {}
+    for place, statistic in enumerate(last.bounded.tally.statistics):
+        copies = tuple(each[place] for each in everything)
+        if isinstance(statistic, Ranked):
+            best = min(range(len(previews)), key=lambda i, place=place: previews[i].ranks()[place].weight)  # type: ignore[misc]
+            mixed.append(copies[best])
+            widths.append(previews[best].cell_widths()[place])
+            ranks[place] = replace(previews[best].ranks()[place], rows=last.ranks()[place].rows)
+            continue
         mechanisms = tuple(each.mechanisms[place] for each in previews)
-        parts = pool.weights(mechanisms)
-        mixed.append(pool.pooled(tuple(vectors[place] for vectors in everything), parts))
-        widths.append(Fraction(pool.within(mechanisms, parts, last.confidence)))
-    return assemble(last.bounded, mixed, widths)
+        shares = pool.weights(mechanisms)
+        mixed.append(pool.pooled(copies, shares))
+        widths.append(Fraction(pool.within(mechanisms, shares, last.confidence)))
+    return assemble(last.bounded, mixed, widths, ranks)
 
 
-def vectors(stored: Mapping[str, Any]) -> Vectors:
-    """The noisy integers, one vector for each statistic."""
-    return [np.array(vector, dtype=np.int64) for vector in stored["vectors"]]
+def parts(preview: Preview, stored: Mapping[str, Any]) -> list[Any]:
+    """What was released of each statistic: noisy integers, or the places of quantiles."""
+    kept = zip(stored["vectors"], preview.bounded.tally.statistics, strict=True)
+    return [restored(each, statistic) for each, statistic in kept]

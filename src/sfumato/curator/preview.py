@@ -12,14 +12,15 @@ from typing import Any, Self, final
 from sfumato.accounting import Filter, Loss
 from sfumato.core.canonical import digest
 from sfumato.core.errors import BadInput, NotSupported
-from sfumato.core.exact import Number, decimal_text, positive, probability
+from sfumato.core.exact import Number, decimal_text, positive, probability, up
 from sfumato.curator.choose import choose
 from sfumato.curator.ledger.records import Charge
+from sfumato.curator.words import coarse, quantile_words
 from sfumato.mechanisms import Mechanism
-from sfumato.queries.answer import estimate, holder
+from sfumato.queries.answer import Ranks, counting_of, estimate, holder
 from sfumato.queries.bounded import Bounded
 from sfumato.queries.expression import Measure
-from sfumato.queries.plan import Aggregate, Rowwise, Select, aggregate_of, tables_of
+from sfumato.queries.plan import Aggregate, Ranked, Rowwise, Select, aggregate_of, tables_of
 
 _LARGEST_EPSILON = Fraction(1000)
 
@@ -54,9 +55,7 @@ class Preview:
     ) -> Self:
         """The question at a price in epsilon."""
         price = positive(epsilon, name="epsilon")
-        return cls(
-            bounded, choose(bounded.sensitivities, price, budget), price, budget, version, policy, confidence, at
-        )
+        return cls(bounded, choose(bounded, price, budget, at=at), price, budget, version, policy, confidence, at)
 
     @classmethod
     def reaching(
@@ -72,11 +71,20 @@ class Preview:
     ) -> Self:
         """The cheapest price, to two digits, at which bars are at most `within` wide in groups of `at` rows.
 
-        It speaks of the means when there are any, and otherwise of every column.
+        It speaks of the means when there are any, and otherwise of every column. Of quantiles it is a part of all ranks:
+        0.01 for "between the 49 % and the 51 % quantile".
         """
         target = positive(within, name="within")
         if at < 1:
             raise BadInput("a group has at least one row", hint="give --at 1000, say")
+
+        kinds = {each.kind == "quantile" for each in _aggregate(bounded).measures}
+        if len(kinds) > 1 and not any(each.kind == "mean" for each in _aggregate(bounded).measures):
+            raise NotSupported(
+                "a width speaks of numbers or of ranks, and here are both",
+                hint="ask with --epsilon, or ask the quantiles by themselves",
+                code="SF004",
+            )
 
         def priced(epsilon: Fraction) -> Self:
             return cls.of(
@@ -146,6 +154,13 @@ class Preview:
         return frozenset(name for name, each in columns if isinstance(each, Measure) and each.kind in kinds)
 
     @property
+    def quantiles(self) -> dict[str, tuple[Fraction, ...]]:
+        """The columns of quantiles, and which these are."""
+        question = self.bounded.question
+        columns = question.columns if isinstance(question, Select) else ()
+        return {name: each.at for name, each in columns if isinstance(each, Measure) and each.at}
+
+    @property
     def counted(self) -> str:
         """What a count counts."""
         tally, about = self.bounded.tally, self.bounded.about
@@ -181,6 +196,9 @@ class Preview:
         """The noise of one cell, in words."""
         words = []
         for mechanism, statistic in zip(self.mechanisms, self.bounded.tally.statistics, strict=True):
+            if isinstance(statistic, Ranked):
+                words.append(quantile_words(mechanism, statistic, self.bounded.whole))
+                continue
             unit = self.bounded.whole * (statistic.top if isinstance(statistic, Rowwise) else 1)
             name, field = ("Laplace", "scale") if mechanism.noise_field == "scale" else ("Gaussian", "sigma")
             amount = getattr(mechanism, mechanism.noise_field) / unit
@@ -192,8 +210,30 @@ class Preview:
         sure = self.confidence if confidence is None else probability(confidence, name="confidence")
         return tuple(Fraction(mechanism.within(sure)) for mechanism in self.mechanisms)
 
+    def ranks(self) -> dict[int, Ranks]:
+        """What the bars of quantiles are made of, by the place of the statistic: half of the risk is the rows'."""
+        statistics, whole = self.bounded.tally.statistics, self.bounded.whole
+        surer = (1 + self.confidence) / 2
+        found = {}
+        for place, (statistic, mechanism) in enumerate(zip(statistics, self.mechanisms, strict=True)):
+            if isinstance(statistic, Ranked):
+                rows, counted = None, counting_of(statistic, self.bounded)
+                if counted is not None:
+                    by, width = statistics[counted], Fraction(self.mechanisms[counted].within(surer))
+                    rows = estimate(Measure("present", statistic.of), by, [0] * by.width, width, whole).within
+                found[place] = Ranks(Fraction(mechanism.within(surer)), rows, coarse(mechanism))
+        return found
+
+    def rank_width(self, name: str, confidence: Number | None = None) -> float:
+        """By how many rows of full weight the ranks of a column of quantiles may be off, whatever the data; rounded up."""
+        question = self.bounded.question
+        measure = dict(question.columns)[name] if isinstance(question, Select) else None
+        assert isinstance(measure, Measure)
+        place = self.bounded.tally.statistics.index(holder(measure, self.bounded))
+        return up(self.cell_widths(confidence)[place] / self.bounded.whole)
+
     def within(self, *, at: int | None = None, confidence: Number | None = None) -> dict[str, float]:
-        """The half-width of every measured column in a group of `at` rows; noise only."""
+        """The half-width of every measured column in a group of `at` rows; noise only. A quantile's is a part of all ranks."""
         question = self.bounded.question
         columns = question.columns if isinstance(question, Select) else ()
         named = [(name, each) for name, each in columns if isinstance(each, Measure)]
@@ -208,6 +248,8 @@ class Preview:
     def _width(self, measure: Measure, at: int, confidence: Number | None) -> Fraction:
         statistic = holder(measure, self.bounded)
         place = self.bounded.tally.statistics.index(statistic)
+        if isinstance(statistic, Ranked):
+            return min(Fraction(1), self.cell_widths(confidence)[place] / (self.bounded.whole * at))
         found = estimate(
             measure,
             statistic,

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
 from sfumato.core.errors import BadInput, BudgetExceeded, Bug, EngineFailed
 from sfumato.core.exact import Number, decimal_text, positive
 from sfumato.curator.answer import Answer
 from sfumato.curator.ledger.ledger import Committed, Ledger, Left, Reserved
 from sfumato.curator.opened import opened, pooled
+from sfumato.curator.parts import stored, taken
 from sfumato.curator.preview import Preview
 from sfumato.curator.settle import settle
 from sfumato.queries.frame import Frame, Question, frame
@@ -73,7 +72,10 @@ class Session:
         return [self.answered(preview, found[preview.key]) for preview in previews]
 
     def refine(self, answer: Answer, *, epsilon: Number) -> Answer:
-        """More for the same question, at a further price; linear cells are pooled, so ratios come out better too."""
+        """More for the same question, at a further price; linear cells are pooled, so ratios come out better too.
+
+        Quantiles are asked again: the surer of the releases stands.
+        """
         before = answer.sources or (answer.preview,)
         salted = Preview.of(
             answer.preview.bounded,
@@ -152,9 +154,9 @@ class Session:
 
     def computed(self, preview: Preview) -> dict[str, Any]:
         """What the ledger stores of a question that was charged: its noisy integers."""
-        return {"vectors": [vector.tolist() for vector in self._noisy(preview)]}
+        return {"vectors": [stored(part) for part in self._noisy(preview)]}
 
-    def _noisy(self, preview: Preview) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    def _noisy(self, preview: Preview) -> list[Any]:
         """The exact answer, sealed as soon as it exists, and one mechanism's release of each of its parts."""
         bounded = preview.bounded
         try:
@@ -164,7 +166,7 @@ class Session:
             raise
         released = []
         for place, (mechanism, sensitivity) in enumerate(zip(preview.mechanisms, bounded.sensitivities, strict=True)):
-            part = exact.map(lambda vectors, place=place: vectors[place])  # type: ignore[misc]
+            part = exact.map(lambda parts, place=place: taken(parts[place], bounded))  # type: ignore[misc]
             released.append(mechanism.release(part, sensitivity).value)
         return released
 

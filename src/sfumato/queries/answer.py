@@ -1,7 +1,8 @@
 """From released integers to what a person reads: counts, sums, means and variances, each with its half-width.
 
-Noise is not known here. `released` are the vectors of `Bounded.vectors` after a mechanism; `within` is, per statistic,
-the half-width of the noise of one cell, in cell units. All of it is post-processing: nothing here costs.
+Noise is not known here. `released` are the vectors of `Bounded.vectors` after a mechanism, and for quantiles the places
+that it chose in each group; `within` is, per statistic, the half-width of the noise of one cell, in cell units, or the
+weight by which the rank of a place may be off. All of it is post-processing: nothing here costs.
 """
 
 from __future__ import annotations
@@ -10,13 +11,27 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, assert_never, final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, assert_never, final
 
 from sfumato.core import Bug
 from sfumato.queries.bounded import Bounded
 from sfumato.queries.evaluate import evaluate
 from sfumato.queries.expression import Call, Expression, Field, Literal, Measure, measures
-from sfumato.queries.plan import Aggregate, Distinct, Having, Limit, Released, Rowwise, Select, Sort, Statistic, Units
+from sfumato.queries.plan import (
+    Aggregate,
+    Distinct,
+    Having,
+    Limit,
+    Ranked,
+    Released,
+    Rowwise,
+    Select,
+    Sort,
+    Statistic,
+    Units,
+)
+from sfumato.queries.quantiles import located
 from sfumato.queries.rewrites.tally import counting
 from sfumato.queries.rows import scope_of
 from sfumato.queries.schema import Value
@@ -30,16 +45,42 @@ if TYPE_CHECKING:
 class Estimate:
     """A released number: clipped to what is possible, as the noise left it, and the half-width of its bar.
 
-    None is "no estimate": a mean over a group whose released count is not positive, say.
+    None is "no estimate": a mean over a group whose released count is not positive, say. A quantile's bar is `ranks`, how
+    far it may be from the one asked, 0.01 for "between the 49 % and the 51 % quantile", where the number of rows was
+    asked too; `within` only where its neighbours were.
     """
 
     value: Fraction | None
     unbiased: Fraction | None
     within: Fraction | None = None
+    ranks: Fraction | None = None
 
 
 NOTHING = Estimate(None, None, None)
-Cell = Estimate | Value
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Several released numbers in one column: the quantiles of a list."""
+
+    each: tuple[Estimate, ...]
+
+
+Cell = Estimate | Estimates | Value
+Places = Sequence[Sequence[int]]
+"""What is released of quantiles: in each group a place for each of them."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """What a quantile's bars are made of: the weight that its rank may be off by, and the half-width of the number of rows
+    of a group where that was released too, each with half of the risk; how many places a released one stands for."""
+
+    weight: Fraction
+    rows: Fraction | None = None
+    coarse: int = 0
 
 
 @final
@@ -55,27 +96,73 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class _Group:
     keys: tuple[Value, ...]
-    measured: Mapping[Measure, Estimate]
+    measured: Mapping[Measure, Estimate | Estimates]
 
 
-def answer(bounded: Bounded, released: Sequence[Vector], within: Sequence[Fraction | None] | None = None) -> Result:
-    """The rows of an answer: what was measured in each group, then HAVING, ORDER BY, LIMIT and the SELECT list."""
+def answer(
+    bounded: Bounded,
+    released: Sequence[Vector | Places],
+    within: Sequence[Fraction | None] | None = None,
+    ranks: Mapping[int, Ranks] = MappingProxyType({}),
+) -> Result:
+    """The rows of an answer: what was measured in each group, then HAVING, ORDER BY, LIMIT and the SELECT list.
+
+    `ranks` is for the quantiles among the statistics, by their place.
+    """
     statistics = bounded.tally.statistics
     widths = tuple(within) if within is not None else (None,) * len(statistics)
     places = {measure: statistics.index(holder(measure, bounded)) for measure in _asked(bounded.question)}
     size, whole = bounded.size, bounded.whole
     columns = [
-        [vector[size * row : size * (row + 1)].tolist() for row in range(statistic.width)]
+        [_list(vector[size * row : size * (row + 1)]) for row in range(max(1, statistic.width))]
         for statistic, vector in zip(statistics, released, strict=True)
     ]
+    counts = {at: counting_of(statistics[at], bounded) for at in ranks}
     groups = []
     for group, keys in enumerate(bounded.groups()):
-        measured = {
-            measure: estimate(measure, statistics[at], [row[group] for row in columns[at]], widths[at], whole)
-            for measure, at in places.items()
-        }
+
+        def cells(at: int, group: int = group) -> list[Any]:
+            return [row[group] for row in columns[at]]
+
+        measured: dict[Measure, Estimate | Estimates] = {}
+        for measure, at in places.items():
+            statistic = statistics[at]
+            if isinstance(statistic, Ranked):
+                known, counted, rows = ranks.get(at), counts.get(at), None
+                if counted is not None:
+                    by = statistics[counted]
+                    rows = estimate(Measure("present", statistic.of), by, cells(counted), None, whole).unbiased
+                measured[measure] = _of_ranks(measure, statistic, cells(at)[0], known, rows, whole)
+            else:
+                measured[measure] = estimate(measure, statistic, cells(at), widths[at], whole)
         groups.append(_Group(keys, measured))
     return _finished(bounded, groups)
+
+
+def _list(vector: Any) -> list[Any]:
+    return vector.tolist() if hasattr(vector, "tolist") else list(vector)
+
+
+def counting_of(ranked: Statistic, bounded: Bounded) -> int | None:
+    """The place of a statistic, if there is one, that counts the rows that a quantile is of."""
+    assert isinstance(ranked, Ranked)
+    statistics = bounded.tally.statistics
+    found = counting(Measure("present", ranked.of), statistics, scope_of(bounded.tally.child))
+    return None if found is None else statistics.index(found)
+
+
+def _of_ranks(
+    measure: Measure, statistic: Ranked, places: Sequence[int], known: Ranks | None, rows: Fraction | None, whole: int
+) -> Estimate | Estimates:
+    """The quantiles of one group: a number if one is asked, a list if several are."""
+    share = None
+    if known is not None and known.rows is not None and rows is not None and rows > known.rows:
+        share = min(Fraction(1), known.weight / whole / (rows - known.rows))
+    found = []
+    for each in located(measure.at, statistic, places, share=share, coarse=0 if known is None else known.coarse):
+        ends = None if each.low is None or each.high is None else max(each.value - each.low, each.high - each.value)
+        found.append(Estimate(each.value, each.value, ends, each.share))
+    return found[0] if len(found) == 1 else Estimates(tuple(found))
 
 
 def _asked(plan: Released) -> tuple[Measure, ...]:
@@ -96,6 +183,8 @@ def holder(measure: Measure, bounded: Bounded) -> Statistic:
             return Distinct(measure.of)
         case "rows" | "present":
             found = counting(measure, statistics, scope)
+        case "quantile":
+            found = next((s for s in statistics if isinstance(s, Ranked) and s.of == measure.of), None)
         case "sum" | "mean" | "var_pop" | "var_samp" | "std_pop" | "std_samp":
             able = (s for s in statistics if isinstance(s, Rowwise) and s.of == measure.of and s.kind != "present")
             found = next(able, None)
@@ -119,6 +208,8 @@ def estimate(
     """
     if isinstance(statistic, Units | Distinct):
         return _not_negative(Fraction(cells[0], whole), width and width / whole)
+    if isinstance(statistic, Ranked):
+        raise Bug("a quantile was taken for a number of cells")
     match statistic.kind:
         case "count" | "present":
             return _not_negative(Fraction(cells[0], whole), width and width / whole)
@@ -265,6 +356,8 @@ def _values(group: _Group, side: int = 0) -> dict[Field | Measure, Value]:
     """What is known of a group: its keys, and every measure, or one end of its bar."""
     values: dict[Field | Measure, Value] = {Field(str(place)): key for place, key in enumerate(group.keys)}
     for measure, each in group.measured.items():
+        if isinstance(each, Estimates):
+            continue
         moved = each.value is not None and each.within is not None and side
         values[measure] = each.value + side * each.within if moved else each.value  # type: ignore[operator]
     return values
@@ -281,7 +374,7 @@ def _cell(expression: Expression, group: _Group) -> Cell:
     if not used or not (value is None or isinstance(value, int | Fraction)) or isinstance(value, bool):
         return value
     unbiased = _values(group)
-    unbiased.update({measure: each.unbiased for measure, each in group.measured.items()})
+    unbiased.update({m: each.unbiased for m, each in group.measured.items() if isinstance(each, Estimate)})
     raw = evaluate(expression, unbiased)
     bar = _bar(expression, group, value) if len(used) == 1 and _monotone(expression) else None
     return Estimate(_fraction(value), _fraction(raw), bar)
@@ -291,10 +384,14 @@ def _bar(expression: Expression, group: _Group, value: Value) -> Fraction | None
     """The larger distance to what the two ends of the measure's bar give."""
     ends = [_fraction(evaluate(expression, _values(group, side))) for side in (-1, 1)]
     middle = _fraction(value)
-    known = all(group.measured[measure].within is not None for measure in measures(expression))
+    known = all(_width(group.measured[measure]) is not None for measure in measures(expression))
     if middle is None or not known or None in ends:
         return None
     return max(abs(end - middle) for end in ends if end is not None)
+
+
+def _width(of: Estimate | Estimates) -> Fraction | None:
+    return of.within if isinstance(of, Estimate) else None
 
 
 def _monotone(expression: Expression) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
@@ -13,7 +13,21 @@ from sfumato.core import Bug, Sensitivity
 from sfumato.core.neighbours import Neighbours
 from sfumato.queries.infer import infer
 from sfumato.queries.ingested import Ingested, counted_at_ingest
-from sfumato.queries.plan import Having, Limit, Plan, Released, Select, Sort, Tally, Weigh, aggregate_of, canonical
+from sfumato.queries.places import Places
+from sfumato.queries.plan import (
+    Having,
+    Limit,
+    Plan,
+    Ranked,
+    Released,
+    Select,
+    Sort,
+    Tally,
+    Weigh,
+    aggregate_of,
+    canonical,
+    tables_of,
+)
 from sfumato.queries.rewrites import RULES, in_order
 from sfumato.queries.rows import scope_of
 from sfumato.queries.schema import Schema, Value
@@ -36,6 +50,8 @@ class Bounded:
     tally: Tally
     sensitivities: tuple[Sensitivity, ...]
     about: Neighbours
+    rows: int = 0
+    """About how many rows the tables have, as the policy declares; 0 where it does not. Nothing is promised of it."""
 
     @property
     def whole(self) -> int:
@@ -69,14 +85,16 @@ class Bounded:
 
         return emit(counted_at_ingest(self.tally, ingested), dialect)
 
-    def vectors(self, exact: Any) -> tuple[Vector, ...]:
+    def vectors(self, exact: Any) -> tuple[Any, ...]:
         """The engine's table as one vector per statistic: all groups of its first cell, then of its second, ...
 
-        Groups without rows, which the engine does not return, are 0.
+        Groups without rows, which the engine does not return, are 0. For quantiles it is places and their weights.
         """
         import numpy as np
 
         statistics = self.tally.statistics
+        if any(isinstance(each, Ranked) for each in statistics):
+            return self._parted(exact)
         cells = np.zeros((sum(each.width for each in statistics), self.size), dtype=np.int64)
         places = self._places(exact)
         for position, row in enumerate(cells):
@@ -86,6 +104,23 @@ class Bounded:
             vectors.append(np.ascontiguousarray(cells[start : start + each.width].reshape(-1)))
             start += each.width
         return tuple(vectors)
+
+    def _parted(self, exact: Any) -> tuple[Any, ...]:
+        """The lines of each quantile apart from those of all other statistics."""
+        plain = tuple(each for each in self.tally.statistics if not isinstance(each, Ranked))
+        others = replace(self, tally=replace(self.tally, statistics=plain))
+        marks = exact.column("p").to_numpy()
+        dense = iter(others.vectors(exact.filter(marks == -1)) if plain else ())
+        groups = self._places(exact)
+        found: list[Vector | Places] = []
+        for place, each in enumerate(self.tally.statistics):
+            if not isinstance(each, Ranked):
+                found.append(next(dense))
+                continue
+            mine = marks == place
+            where, weight = (exact.column(name).to_numpy()[mine] for name in ("b", "c0"))
+            found.append(Places.of(groups[mine], where, weight))
+        return tuple(found)
 
     def _places(self, exact: Any) -> Any:
         """Where each row of the engine's table belongs among the groups."""
@@ -116,4 +151,5 @@ def bound(plan: Released, schema: Schema) -> Bounded:
     question = in_order(plan, schema)
     assert isinstance(question, Having | Limit | Select | Sort | type(aggregate_of(plan)))
     about = Neighbours(schema.unit.neighbours, schema.unit.kind)
-    return Bounded(question, tally, sensitivities(tally, about), about)
+    rows = max((table.size or 0 for table in schema.tables if table.name in tables_of(tally)), default=0)
+    return Bounded(question, tally, sensitivities(tally, about), about, rows)

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from sfumato.core import Bug
 from sfumato.queries.expression import Expression, Field, Literal, call, number
-from sfumato.queries.plan import Rowwise
+from sfumato.queries.plan import Ranked, Rowwise
 
 ZERO, ONE = Literal(0), Literal(1)
 
@@ -39,12 +39,13 @@ def there(statistic: Rowwise) -> Expression:
     return call("case", call("is_null", _of(statistic)), ZERO, ONE)
 
 
-def steps(statistic: Rowwise) -> Expression:
+def steps(statistic: Rowwise | Ranked) -> Expression:
     """The column in whole steps, NULL where it is. What was computed is clamped again, whatever was proved of it."""
     of = _of(statistic)
     if not isinstance(of, Field):
         of = call("clamp", of, number(statistic.low), number(statistic.high))
-    origin = number(0) if statistic.kind == "total" else number(statistic.low)
+    total = isinstance(statistic, Rowwise) and statistic.kind == "total"
+    origin = number(0) if total else number(statistic.low)
     return call("steps", of, origin, number(statistic.step))
 
 
@@ -53,7 +54,7 @@ def spread(statistic: Rowwise) -> Expression:
     return call("spread", steps(statistic), number(statistic.top))
 
 
-def _of(statistic: Rowwise) -> Expression:
+def _of(statistic: Rowwise | Ranked) -> Expression:
     if statistic.of is None:
         raise Bug("a statistic of a column has no column")
     return statistic.of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from typing import Literal as OneOf
@@ -61,7 +61,11 @@ condition, value, ..., otherwise. `clamp`, `steps` and `spread` are written by t
 steps(x, low, step) = floor((x - low) / step + 1/2), and spread(v, top) = floor(((2 v - top)^2 + top // 2) / top).
 """
 
-MeasureKind = OneOf["rows", "present", "units", "distinct", "sum", "mean", "var_pop", "var_samp", "std_pop", "std_samp"]
+MeasureKind = OneOf[
+    "rows", "present", "units", "distinct", "sum", "mean", "var_pop", "var_samp", "std_pop", "std_samp", "quantile"
+]
+LATER = {"later": True}
+"""Fields that came after the first answers: left out of canonical text where they say nothing, so that keys stay."""
 
 
 @final
@@ -92,10 +96,15 @@ class Call:
 @final
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is measured in each group: COUNT(*), COUNT(x), COUNT(DISTINCT unit), SUM(x), AVG(x), VAR_POP(x), ..."""
+    """What is measured in each group: COUNT(*), COUNT(x), COUNT(DISTINCT unit), SUM(x), AVG(x), VAR_POP(x), ...
+
+    `at` are the quantiles that a quantile is asked at, increasing; the answer is a number where there is one of them, and
+    a list where there are more.
+    """
 
     kind: MeasureKind
     of: Expression | None = None
+    at: tuple[Fraction, ...] = field(default=(), metadata=LATER)
 
 
 Expression = Field | Literal | Call | Measure

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, final
 from typing import Literal as OneOf
 
 from sfumato.core import BadInput, NotSupported
+from sfumato.core.exact import Number, fraction
 from sfumato.queries.bounded import bound
 from sfumato.queries.expression import Expression, Literal, Measure, MeasureKind
 from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Rows, Select, Sort
@@ -38,6 +40,7 @@ class Aggregation:
 
     kind: MeasureKind
     of: str | None = None
+    at: tuple[Fraction, ...] = ()
 
 
 def count(of: str | None = None) -> Aggregation:
@@ -69,6 +72,17 @@ def variance(of: str, *, sample: bool = True) -> Aggregation:
 
 def stddev(of: str, *, sample: bool = True) -> Aggregation:
     return Aggregation("std_samp" if sample else "std_pop", of)
+
+
+def median(of: str) -> Aggregation:
+    return quantile(of, "0.5")
+
+
+def quantile(of: str, *at: Number) -> Aggregation:
+    """The quantiles at these levels, increasing: a number for one of them, a list for more."""
+    from sfumato.queries.sql.parse import checked_quantiles
+
+    return Aggregation("quantile", of, checked_quantiles([fraction(q, name="a quantile") for q in at]))
 
 
 @final
@@ -172,6 +186,12 @@ class Frame:
     def stddev(self, of: str, *, sample: bool = True) -> Question:
         return self.agg(stddev=stddev(of, sample=sample))
 
+    def median(self, of: str) -> Question:
+        return self.agg(median=median(of))
+
+    def quantile(self, of: str, *at: Number) -> Question:
+        return self.agg(quantile=quantile(of, *at))
+
     def sql(self, text: str) -> Question:
         """A question written in SQL, over the whole schema: the filters of this frame are not in it."""
         from sfumato.queries.sql.parse import parse
@@ -189,7 +209,7 @@ class Frame:
         if aggregation.kind == "distinct" and unit:
             return Measure("units")
         _shown(read)
-        return Measure(aggregation.kind, of)
+        return Measure(aggregation.kind, of, aggregation.at)
 
     def _levelled(self, *texts: str) -> Frame:
         """The same rows with the levels beside them that these expressions ask for."""
@@ -286,6 +306,8 @@ class Question:
     def _column(self, name: str) -> Expression:
         for column, expression in self.plan.columns:
             if column == name:
+                if isinstance(expression, Measure) and len(expression.at) > 1:
+                    raise BadInput("a list has no order", hint="ask one quantile in a column of its own")
                 return expression
         raise BadInput(f"the answer has no column {name}", hint="use one of the names given to group_by or agg")
 

@@ -31,7 +31,7 @@ Edge = Fraction | date
 class Type:
     """What a value can be. `released` numbers are answers already: no grid, no range, nothing left to protect."""
 
-    kind: OneOf["number", "text", "boolean", "date", "unit", "key", "null"]
+    kind: OneOf["number", "text", "boolean", "date", "unit", "key", "list", "null"]
     nullable: bool = True
     low: Edge | None = None
     high: Edge | None = None
@@ -131,6 +131,8 @@ def result(operation: str, types: Sequence[Type], arguments: Sequence[Expression
             hint="it can stand in ON; declare it in the policy as a column to do more with it",
             code="SF022",
         )
+    if any(each.kind == "list" for each in types):
+        raise _mismatch("several quantiles are a list, and nothing is computed from it", "ask one quantile at a time")
     nullable = any(each.nullable for each in types)
     match operation:
         case "and" | "or" | "not":
@@ -420,7 +422,7 @@ def _all(types: Iterable[Type], kind: str) -> None:
             raise _mismatch(f"a {kind} is needed here, and this is a {each.kind}", "compare and combine like with like")
 
 
-def _same_kind(types: Iterable[Type]) -> OneOf["number", "text", "boolean", "date", "unit", "key", "null"]:
+def _same_kind(types: Iterable[Type]) -> OneOf["number", "text", "boolean", "date", "unit", "key", "list", "null"]:
     kinds = {each.kind for each in types if each.kind != "null"}
     if len(kinds) > 1:
         raise _mismatch(f"a {' and a '.join(sorted(kinds))} meet here", "compare and combine like with like")

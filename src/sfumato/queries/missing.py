@@ -8,7 +8,7 @@ from typing import final
 
 from sfumato.queries.expression import Expression, fields
 from sfumato.queries.infer import infer
-from sfumato.queries.plan import Distinct, Filter, Rows, Rowwise, Tally, Weigh
+from sfumato.queries.plan import Distinct, Filter, Ranked, Rows, Rowwise, Tally, Weigh
 from sfumato.queries.rows import declared_of, scope_of
 
 
@@ -30,7 +30,9 @@ def missing_of(tally: Tally) -> Missing:
         base = base.child
     before, after = scope_of(base), scope_of(tally.child)
     keys = [key for key in tally.keys if infer(key.of, before).nullable]
-    measured = [each.of for each in tally.statistics if isinstance(each, Rowwise | Distinct) and each.of is not None]
+    measured = [
+        each.of for each in tally.statistics if isinstance(each, Rowwise | Distinct | Ranked) and each.of is not None
+    ]
     return Missing(
         group=_named((key.of for key in keys if None in key.values), base),
         dropped=_named((key.of for key in keys if None not in key.values), base),

@@ -17,11 +17,8 @@ from typing import Literal as OneOf
 from typing import assert_never, final
 
 from sfumato.core import Bug
-from sfumato.queries.expression import Expression, Measure, encode
+from sfumato.queries.expression import LATER, Expression, Measure, encode
 from sfumato.queries.schema import Column, Step, Value
-
-LATER = {"later": True}
-"""Fields that came after the first answers: left out of canonical text where they say nothing, so that keys stay."""
 
 
 @final
@@ -283,7 +280,32 @@ class Distinct:
         return 1
 
 
-Statistic = Rowwise | Units | Distinct
+@final
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """How much weight stands at each place of a public lattice, for the quantiles `at`: what they are found from.
+
+    Places are low, low + step, low + 2 step, ..., high; a row of x is at the nearest, and one without x is nowhere. Only
+    places where a row is are told apart, so it has no cells of its own in a group.
+    """
+
+    of: Expression
+    low: Fraction
+    high: Fraction
+    step: Fraction
+    at: tuple[Fraction, ...]
+
+    @property
+    def top(self) -> int:
+        """The last place; the first is 0."""
+        return _nearest((self.high - self.low) / self.step)
+
+    @property
+    def width(self) -> int:
+        return 0
+
+
+Statistic = Rowwise | Units | Distinct | Ranked
 
 
 @final

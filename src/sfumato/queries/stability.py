@@ -9,9 +9,9 @@ from typing import assert_never
 
 from sfumato.core import Bug, NotSupported, Relation, Sensitivity
 from sfumato.core.neighbours import Neighbours
-from sfumato.queries.cells import cells
+from sfumato.queries.cells import cells, steps
 from sfumato.queries.infer import Scope, infer
-from sfumato.queries.plan import Distinct, Rowwise, Statistic, Tally, Units, Weigh
+from sfumato.queries.plan import Distinct, Ranked, Rowwise, Statistic, Tally, Units, Weigh
 from sfumato.queries.rows import scope_of
 
 
@@ -29,6 +29,8 @@ def sensitivities(tally: Tally, about: Neighbours) -> tuple[Sensitivity, ...]:
     Counting different values: the unit's shares are at most W*B together, in k values of all groups. The rest of the
     table has some sum s of shares in each value, and min(W, s + w) - min(W, s) lies in [0, w], so a unit that comes adds a
     non-negative vector with l1 at most W*B to the same vector of the rest, in whatever groups.
+    Places of a quantile are cells too, most of them 0: a row with a place adds w to one cell, as to a count's, and a row
+    without one adds nothing.
     Replace: the vector moves by b - a, both bounded as above: l1 doubles; where all cells are non-negative, one cell
     moves by at most max(a, b), and |b - a|^2 <= |a|^2 + |b|^2; where they are signed, linf doubles and l2 squared
     quadruples. Sums that stop at the largest integer move no further than the sums themselves.
@@ -56,6 +58,11 @@ def _sensitivity(statistic: Statistic, tally: Tally, groups: int, scope: Scope, 
         case Distinct():
             reach = Fraction(weigh.whole * weigh.bound)
             return _between(reach, reach, reach * reach, count, about, signed=False)
+        case Ranked():
+            _check_places(statistic, scope)
+            reach = Fraction(weigh.whole * weigh.bound)
+            places = groups * (statistic.top + 1)
+            return _between(reach, reach, reach * reach, places, about, signed=False)
         case Rowwise(kind):
             _check_cells(statistic, scope)
             reach = Fraction(weigh.whole * weigh.bound * statistic.top)
@@ -111,3 +118,13 @@ def _check_cells(statistic: Rowwise, scope: Scope) -> None:
             raise Bug("a cell may be NULL or without a range")
         if of.low < least or of.high > statistic.top or of.grain is None or of.grain.denominator != 1:
             raise Bug("a cell may leave the range that its sensitivity assumes")
+
+
+def _check_places(statistic: Ranked, scope: Scope) -> None:
+    """Places are whole numbers from 0 to `top`, or none."""
+    of = infer(steps(statistic), scope)
+    whole = of.grain is not None and of.grain.denominator == 1
+    if not (whole and isinstance(of.low, Fraction) and isinstance(of.high, Fraction)):
+        raise Bug("a place is not a whole number")
+    if of.low < 0 or of.high > statistic.top:
+        raise Bug("a place may lie outside of its lattice")

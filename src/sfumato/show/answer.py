@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from sfumato.show.text import decimal, localised, percent
+
 _BLOCKS = 22
 _THIN = "\u2009"
 
@@ -52,6 +54,9 @@ def table(answer: Shown, *, lang: str = "en") -> tuple[list[str], list[list[str]
             if name not in answer.measured:
                 line.append("NULL" if row[name] is None else str(row[name]))
                 continue
+            if f"{name}_ranks" in row:
+                line += _quantile(row, name, body["ranks"][name], lang=lang)
+                continue
             value, high, raw = row[name], row[f"{name}_high"], row[f"{name}_unbiased"]
             width = None if high is None else high - raw
             line += [
@@ -60,6 +65,40 @@ def table(answer: Shown, *, lang: str = "en") -> tuple[list[str], list[list[str]
             ]
         lines.append(line)
     return header, lines
+
+
+def _quantile(row: Mapping[str, Any], name: str, known: Mapping[str, Any], *, lang: str) -> list[str]:
+    """A quantile or a list of them, and a bar in values if it is known for all, or else in ranks, or in rows."""
+    several = isinstance(row[name], list)
+    values, highs, ranks = (row[key] if several else [row[key]] for key in (name, f"{name}_high", f"{name}_ranks"))
+    shown = "; ".join("–" if value is None else localised(f"{value:.6g}", lang) for value in values)
+    if None not in highs:
+        widths = [localised(f"{high - value:.3g}", lang) for value, high in zip(values, highs, strict=True)]
+        bar = f"±{'; ±'.join(widths)}"
+    elif None not in ranks:
+        bar = f"±{percent(max(ranks), lang=lang)} {'des rangs' if lang == 'fr' else 'of ranks'}"
+    else:
+        bar = f"±{decimal(math.ceil(known['rows']), lang=lang)} {'rangs' if lang == 'fr' else 'ranks'}"
+    return [f"[{shown}]" if several else shown, bar]
+
+
+def apart(
+    rows: Sequence[Mapping[str, Any]], measured: Sequence[str], quantiles: Mapping[str, Sequence[Any]]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The same rows with a column for each quantile of a list, for charts."""
+    names = [
+        each
+        for name in measured
+        for each in ([f"{name} {float(q):g}" for q in quantiles[name]] if len(quantiles.get(name, ())) > 1 else [name])
+    ]
+    found = []
+    for row in rows:
+        wide = dict(row)
+        for name, at in quantiles.items():
+            for i, q in enumerate(at) if len(at) > 1 else ():
+                wide |= {f"{name} {float(q):g}{end}": row[f"{name}{end}"][i] for end in ("", "_low", "_high")}
+        found.append(wide)
+    return found, names
 
 
 def number(value: float | None, width: float | None, *, lang: str = "en", up: bool = False) -> str:
@@ -87,7 +126,20 @@ def footer(body: Mapping[str, Any], *, lang: str = "en") -> list[str]:
     counted = f"compté\u202f: {body['counted']}" if french else f"counted {body['counted']}"
     covers = "la barre ne couvre que le bruit" if french else "the bar covers noise only"
     said = [f" {cost} · {rest} {left} · {name} {body['answer']} · {body['noise']}", f" {counted}; {covers}"]
-    return [*said, *missing(body.get("missing", {}), french=french)]
+    return [*said, *ranks(body.get("ranks", {}), lang=lang), *missing(body.get("missing", {}), french=french)]
+
+
+def ranks(columns: Mapping[str, Mapping[str, Any]], *, lang: str) -> list[str]:
+    """What the bars of quantiles speak of."""
+    said = []
+    for name, each in columns.items():
+        which, rows = ", ".join(each["quantiles"]), decimal(math.ceil(each["rows"]), lang=lang)
+        if lang == "fr":
+            which = " ; ".join(q.replace(".", ",") for q in each["quantiles"])
+            said.append(f" {name}\u202f: quantiles {which} de l'échantillon, au rang près de ±{rows} lignes")
+        else:
+            said.append(f" {name}: quantiles {which} of the sample, their ranks within ±{rows} rows")
+    return said
 
 
 def missing(columns: Mapping[str, Sequence[str]], *, french: bool) -> list[str]:
@@ -151,6 +203,8 @@ def _names(answer: Shown) -> list[str]:
 def _blocks(answer: Shown) -> list[str]:
     """A bar of blocks for the only measured column of a grouped answer."""
     if len(answer.measured) != 1 or len(answer.columns) == 1:
+        return [""] * len(answer.rows)
+    if any(f"{answer.measured[0]}_ranks" in row for row in answer.rows):
         return [""] * len(answer.rows)
     values = [max(0.0, row[answer.measured[0]] or 0.0) for row in answer.rows]
     most = max(values, default=0.0)

@@ -24,6 +24,7 @@ from sfumato.queries.plan import (
     Join,
     Order,
     Over,
+    Ranked,
     Read,
     Rows,
     Rowwise,
@@ -42,8 +43,11 @@ Row = dict[Field | Measure, Value]
 Raw = Iterable[Mapping[str, Any]]
 
 
-def exact(tally: Tally, raw: Raw | Mapping[str, Raw]) -> tuple[tuple[int, ...], ...]:
-    """The vectors that an engine and `Bounded.vectors` should give, one per statistic; `raw` is a table, or all by name."""
+def exact(tally: Tally, raw: Raw | Mapping[str, Raw]) -> tuple[tuple[Any, ...], ...]:
+    """The vectors that an engine and `Bounded.vectors` should give, one per statistic; `raw` is a table, or all by name.
+
+    Of a quantile it is lines of group, place and weight.
+    """
     weigh = tally.child
     assert isinstance(weigh, Weigh)
     kept: dict[Any, list[tuple[tuple[Value, ...], Row]]] = defaultdict(list)
@@ -56,7 +60,12 @@ def exact(tally: Tally, raw: Raw | Mapping[str, Raw]) -> tuple[tuple[int, ...], 
     for statistic, vector in zip(tally.statistics, vectors, strict=True):
         if isinstance(statistic, Distinct):
             _add_different(statistic, kept, weigh, groups, vector)
-    return tuple(tuple(max(-MOST, min(MOST, cell)) for cell in vector) for vector in vectors)
+    return tuple(
+        _standing(statistic, kept, weigh, groups)
+        if isinstance(statistic, Ranked)
+        else tuple(max(-MOST, min(MOST, cell)) for cell in vector)
+        for statistic, vector in zip(tally.statistics, vectors, strict=True)
+    )
 
 
 @final
@@ -259,7 +268,7 @@ def _add(
     weight = min(weigh.whole, weigh.whole * weigh.bound // len(rows))
     touched = {keys for keys, _ in rows}
     for statistic, vector in zip(tally.statistics, vectors, strict=True):
-        if isinstance(statistic, Distinct):
+        if isinstance(statistic, Distinct | Ranked):
             continue
         if isinstance(statistic, Units):
             for keys in touched:
@@ -286,6 +295,25 @@ def _add_different(
             shares[each] += min(weigh.whole, weigh.whole * weigh.bound // len(values))
     for (keys, _), share in shares.items():
         vector[groups[keys]] += min(weigh.whole, share)
+
+
+def _standing(
+    statistic: Ranked,
+    kept: Mapping[Any, list[tuple[tuple[Value, ...], Row]]],
+    weigh: Weigh,
+    groups: Mapping[tuple[Value, ...], int],
+) -> tuple[tuple[int, int, int], ...]:
+    """The weight of all rows at each place of each group where there is a row."""
+    found: dict[tuple[int, int], int] = defaultdict(int)
+    for rows in kept.values():
+        for keys, row in rows:
+            value = evaluate(statistic.of, row)
+            if value is not None:
+                assert isinstance(value, int | Fraction)
+                x = min(max(Fraction(value), statistic.low), statistic.high)
+                place = _nearest((x - statistic.low) / statistic.step)
+                found[groups[keys], place] += min(weigh.whole, weigh.whole * weigh.bound // len(rows))
+    return tuple((group, place, weight) for (group, place), weight in sorted(found.items()))
 
 
 def _amounts(statistic: Rowwise, row: Row) -> list[int]:

@@ -190,6 +190,7 @@ def measure_text(draw: Draw) -> str:
             ),
             *(f"SUM({x})", f"SUM({x})", f"AVG({x})", f"AVG({x})", f"VARIANCE({x})", f"VAR_POP({x})", f"STDDEV({x})"),
             f"SUM(CASE WHEN {condition_text(draw, 1)} THEN 1 ELSE 0 END)",
+            *(f"MEDIAN({x})", f"QUANTILE({x}, 0.25)", f"QUANTILE({x}, {draw.of(('0.1, 0.5, 0.9', '0, 1', '0.3'))})"),
         )
     )
     return (

@@ -8,16 +8,32 @@ from typing import Any
 
 from sfumato.core import Sensitivity
 from sfumato.queries.bounded import Bounded
+from sfumato.queries.plan import Ranked, Statistic
 
-Cells = Sequence[Sequence[int]]
+Cells = Sequence[Sequence[Any]]
+"""Vectors, and for quantiles lines of group, place and weight."""
 
 
 def check_moved(bounded: Bounded, here: Cells, there: Cells) -> None:
     """Raises AssertionError if neighbours are further apart than the sensitivities say, one by one or together."""
-    moved = [[int(a) - int(b) for a, b in zip(one, other, strict=True)] for one, other in zip(here, there, strict=True)]
+    pairs = zip(bounded.tally.statistics, here, there, strict=True)
+    moved = [_moved(statistic, one, other) for statistic, one, other in pairs]
     for statistic, change, promised in zip(bounded.tally.statistics, moved, bounded.sensitivities, strict=True):
         _check(change, promised, str(statistic))
     _check([each for change in moved for each in change], bounded.sensitivity, "all statistics together")
+
+
+def _moved(statistic: Statistic, one: Sequence[Any], other: Sequence[Any]) -> list[int]:
+    """Cell by cell; of a quantile, the cells are the places of every group, most of them empty."""
+    if not isinstance(statistic, Ranked):
+        return [int(a) - int(b) for a, b in zip(one, other, strict=True)]
+    held, moved = {}, {(group, place): int(weight) for group, place, weight in one}
+    assert len(moved) == len(one), "a place is told twice"
+    for group, place, weight in other:
+        held[group, place] = int(weight)
+        assert 0 <= place <= statistic.top, "a place lies outside of its lattice"
+    assert len(held) == len(other), "a place is told twice"
+    return [moved.get(each, 0) - held.get(each, 0) for each in sorted({*moved, *held})]
 
 
 def _check(change: list[int], promised: Sensitivity, what: str) -> None:
@@ -37,7 +53,6 @@ def without(rows: list[dict[str, Any]], unit: Any, *, name: str = "person") -> l
 
 def reach(bounded: Bounded, here: Cells, there: Cells) -> Fraction:
     """How much of the promised l1 was used: 1 means that the promise is tight."""
-    l1 = sum(
-        abs(int(a) - int(b)) for one, other in zip(here, there, strict=True) for a, b in zip(one, other, strict=True)
-    )
+    pairs = zip(bounded.tally.statistics, here, there, strict=True)
+    l1 = sum(abs(change) for statistic, one, other in pairs for change in _moved(statistic, one, other))
     return Fraction(l1) / bounded.sensitivity.l1

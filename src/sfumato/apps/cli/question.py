@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -83,6 +84,17 @@ def show_answers(answers: list[Answer], form: str, lang: Lang) -> None:
                 click.echo(shown(answer, lang=lang))
 
 
+def _ranks_line(preview: Preview, name: str, width: float, lang: Lang) -> str:
+    """How far a quantile's rank may be off, in rows and as a part of a group's."""
+    from sfumato.show.text import decimal, percent
+
+    rows = decimal(math.ceil(preview.rank_width(name)), lang=lang)
+    sure, part = f"{float(preview.confidence) * 100:g} %", percent(width, lang=lang)
+    if lang == "fr":
+        return f" {'rangs':<9} {name} ±{rows} lignes, ±{part} d'un groupe de {preview.at} ({sure})"
+    return f" {'ranks':<9} {name} ±{rows} rows, ±{part} of a group of {preview.at} ({sure})"
+
+
 def show_previews(previews: list[Preview], session: Session, form: str, lang: Lang) -> None:
     """The price, and what is left to pay it from."""
     from fractions import Fraction
@@ -126,6 +138,9 @@ def show_previews(previews: list[Preview], session: Session, form: str, lang: La
         else:
             click.echo(f" {words[0]:<9} {sign} {cost} of your {mine} left ({of}; data set: {whole} left)")
         for name, width in preview.within().items():
+            if name in preview.quantiles:
+                click.echo(_ranks_line(preview, name, width, lang))
+                continue
             groups = f"groupes de {preview.at}" if french else f"groups of {preview.at}"
             click.echo(f" {words[1]:<9} {name} ±{width:.4g}, {groups} ({float(preview.confidence) * 100:g} %)")
         click.echo(f" {words[2]:<9} {preview.counted}")

@@ -89,8 +89,8 @@ def _orders(orders: tuple[Order, ...]) -> tuple[Order, ...]:
 def spelled(expression: Expression) -> Expression:
     """The expression with its commutative parts in order."""
     match expression:
-        case Measure(kind, of):
-            return Measure(kind, None if of is None else spelled(of))
+        case Measure(of=of):
+            return expression if of is None else replace(expression, of=spelled(of))
         case Call("not", (Call("not", (inner,)),)):
             return spelled(inner)
         case Call(("and" | "or") as operation, arguments):

@@ -17,6 +17,7 @@ from sfumato.queries.plan import (
     Key,
     Limit,
     Plan,
+    Ranked,
     Rows,
     Rowwise,
     Select,
@@ -37,6 +38,10 @@ ROOM = 4
 """Sums stay exact up to this many times the declared size, at full weight; beyond it they stop at the largest integer."""
 FINE = 2**14
 """A variance is kept in at least so many steps of its range."""
+PLACES = 2**20
+"""A quantile is found among at most about so many places."""
+GROUPS = 10**4
+"""Quantiles are drawn group by group, in at most so many."""
 MOMENTS = frozenset({"var_pop", "var_samp", "std_pop", "std_samp"})
 
 
@@ -51,6 +56,12 @@ def integers(plan: Plan, schema: Schema) -> Plan:
             if math.prod(len(key.values) for key in listed) > KEYS:
                 raise NotSupported(
                     "the combinations of these keys are more than a million",
+                    hint="group by fewer columns, or by coarser keys",
+                    code="SF005",
+                )
+            if math.prod(len(key.values) for key in listed) > GROUPS and any(m.kind == "quantile" for m in measures):
+                raise NotSupported(
+                    "quantiles are asked of more than ten thousand groups",
                     hint="group by fewer columns, or by coarser keys",
                     code="SF005",
                 )
@@ -122,15 +133,19 @@ def statistics(measures: tuple[Measure, ...], rows: Rows, most: int) -> tuple[St
     whole = 1 if alone(rows) else WHOLE
     found: dict[Statistic, None] = {}
     wanted: dict[Expression, set[str]] = {}
+    levels: dict[Expression, set[Fraction]] = {}
     for measure in measures:
         if measure.of is not None:
             _check_nulls(measure.of, scope, columns)
         if measure.of is not None and measure.kind == "distinct":
             found[Distinct(measure.of)] = None
+        elif measure.of is not None and measure.kind == "quantile":
+            levels.setdefault(measure.of, set()).update(measure.at)
         elif measure.of is not None:
             wanted.setdefault(measure.of, set()).add(measure.kind)
     for of, kinds in wanted.items():
         found.update(dict.fromkeys(_of_column(of, kinds, scope, 2**63 // (whole * most))))
+    found.update(dict.fromkeys(_ranked(of, tuple(sorted(at)), scope) for of, at in levels.items()))
     if any(measure.kind == "units" for measure in measures):
         found[Units()] = None
     if any(measure.kind == "rows" for measure in measures) and counting(Measure("rows"), tuple(found), scope) is None:
@@ -171,6 +186,22 @@ def _of_column(of: Expression, kinds: set[str], scope: Scope, room: int) -> tupl
     if steps < min(FINE, room):
         step /= math.ceil(min(FINE, room) / steps) if math.ceil(min(FINE, room) / steps) * steps <= room else 1
     return (Rowwise("moments", of, kind.low, kind.high, step),)
+
+
+def _ranked(of: Expression, at: tuple[Fraction, ...], scope: Scope) -> Ranked:
+    """All the quantiles asked of one column together; places as fine as its grid, as long as they are few enough."""
+    kind = infer(of, scope)
+    if kind.kind != "number" or not isinstance(kind.low, Fraction) or not isinstance(kind.high, Fraction):
+        raise NotSupported(
+            "a quantile is asked of something without a public range of numbers",
+            hint="the owner can declare a range in the policy; or limit it with GREATEST(low, LEAST(high, x))",
+            code="SF002",
+        )
+    assert kind.grain is not None
+    if kind.low == kind.high:
+        raise _constant()
+    step = kind.grain * max(1, math.ceil((kind.high - kind.low) / kind.grain / PLACES))
+    return Ranked(of, kind.low, kind.high, step, at)
 
 
 def _constant() -> NotSupported:

@@ -3,6 +3,8 @@
 rows: normalised, joined, filtered (see `relation`), keyed, measured.  weights: one aggregation by unit.  The sums: one
 join, one aggregation.
 Where units are counted, `pairs` first gathers the rows of each unit in each group.
+Where quantiles are asked, places stand below the groups: `p` is the statistic that a line is of (-1: all the others), `b`
+the place, c0 the weight there.
 """
 
 from __future__ import annotations
@@ -13,7 +15,20 @@ from sfumato.core import Bug, NotSupported
 from sfumato.queries.cells import ONE, spread, steps, there
 from sfumato.queries.expression import Expression
 from sfumato.queries.infer import infer
-from sfumato.queries.plan import Derive, Distinct, Filter, Join, Read, Rows, Rowwise, Statistic, Tally, Units, Weigh
+from sfumato.queries.plan import (
+    Derive,
+    Distinct,
+    Filter,
+    Join,
+    Ranked,
+    Read,
+    Rows,
+    Rowwise,
+    Statistic,
+    Tally,
+    Units,
+    Weigh,
+)
 from sfumato.queries.rows import alone, scope_of
 from sfumato.queries.sql.dialect import written
 from sfumato.queries.sql.formula import Formula, clamped, formula, integer
@@ -24,7 +39,7 @@ LONGEST = 2_000_000
 
 
 def emit(tally: Tally, dialect: str) -> str:
-    """The statement, in an engine's dialect. Its columns are k0, k1, ... then c0, c1, ..., the cells in order."""
+    """The statement, in an engine's dialect. Its columns are k0, k1, ... then c0, c1, ..., the cells in order, and p and b."""
     weigh = tally.child
     if not isinstance(weigh, Weigh):
         raise Bug("rows without weights were about to reach an engine")
@@ -41,6 +56,7 @@ def emit(tally: Tally, dialect: str) -> str:
         *(exp.alias_(formula(key.of, columns).sql, name) for key, name in zip(tally.keys, keys, strict=True)),
         *(exp.alias_(formula(base, columns).sql, name) for base, name in values.items()),
         *(exp.alias_(formula(each.of, columns).sql, f"d{place}") for place, each in _different(tally)),
+        *(exp.alias_(formula(steps(each), columns).sql, f"q{place}") for place, each in _ranked(tally)),
     )
     if not rows.expressions:
         rows = rows.select(exp.alias_(integer(1), "one"))
@@ -68,6 +84,11 @@ def emit(tally: Tally, dialect: str) -> str:
         whole = query if len(different) < len(tally.statistics) else None
         query = _with_different(whole, tally, keys, weigh)
         weighed, paired = weighed and whole is not None, paired and whole is not None
+    if ranked := _ranked(tally):
+        whole = query if len(ranked) < len(tally.statistics) else None
+        paired = paired and whole is not None
+        weighed = not single and (weighed or weigh.counted == "left")
+        query = _with_places(whole, tally, keys, weigh, single=single)
     query = query.with_("sfumato_rows", as_=rows, materialized=_kept(below), copy=False)
     if paired:
         query = query.with_("sfumato_pairs", as_=_pairs(keys, values, weigh), copy=False)
@@ -140,6 +161,48 @@ def _owned(name: str, keys: list[str], start: int, width: int, weigh: Weigh) -> 
     return query.group_by(*keys, copy=False) if keys else query
 
 
+# -- places of quantiles ------------------------------------------------------------------------------------------------
+
+
+def _ranked(tally: Tally) -> list[tuple[int, Ranked]]:
+    """The statistics that quantiles are found from, with their places among the statistics."""
+    return [(place, each) for place, each in enumerate(tally.statistics) if isinstance(each, Ranked)]
+
+
+def _with_places(others: exp.Select | None, tally: Tally, keys: list[str], weigh: Weigh, *, single: bool) -> exp.Select:
+    """The lines of all other statistics, and below them those of every place of each quantile's lattice."""
+    width = max(1, sum(each.width for each in tally.statistics))
+    names = [*keys, "p", "b", *(f"c{n}" for n in range(width))]
+    parts: list[exp.Select] = []
+    if others is not None:
+        marks = (exp.alias_(exp.cast(integer(-1), "bigint"), "p"), exp.alias_(exp.cast(integer(0), "bigint"), "b"))
+        cells = (column(f"c{n}") for n in range(width))
+        parts.append(exp.select(*map(column, keys), *marks, *cells).from_(others.subquery("o", copy=False), copy=False))
+    parts += [_placed(place, keys, width, weigh, single=single) for place, _ in _ranked(tally)]
+    if len(parts) == 1:
+        return parts[0]
+    union: exp.Query = parts[0]
+    for part in parts[1:]:
+        union = exp.union(union, part, distinct=False, copy=False)
+    return exp.select(*map(column, names)).from_(union.subquery("s", copy=False), copy=False)
+
+
+def _placed(place: int, keys: list[str], width: int, weigh: Weigh, *, single: bool) -> exp.Select:
+    """The weight at each place of each group. Rows without a value have none."""
+    name = f"q{place}"
+    weight = exp.Count(this=exp.Star()) if single else _sum(column("w"))
+    cells = (exp.alias_(_bounded(weight) if n == 0 else exp.cast(integer(0), "bigint"), f"c{n}") for n in range(width))
+    query = (
+        exp.select(*map(column, keys), exp.alias_(exp.cast(integer(place), "bigint"), "p"))
+        .select(exp.alias_(exp.cast(column(name), "bigint"), "b"), *cells)
+        .from_("sfumato_rows")
+        .where(exp.Not(this=exp.Is(this=column(name), expression=exp.null())))
+    )
+    if not single and weigh.counted == "left":
+        query = query.join("sfumato_weights", using=["u"])
+    return query.group_by(*map(column, keys), column(name))
+
+
 # -- what is weighed ---------------------------------------------------------------------------------------------------
 
 
@@ -178,7 +241,7 @@ def _pairs(keys: list[str], values: dict[Expression, str], weigh: Weigh) -> exp.
 
 def _bases(statistic: Statistic, columns: dict[str, Formula]) -> tuple[Expression, ...]:
     """The different sums that a statistic's cells are made of. A sum passes over NULLs, which adds nothing, as meant."""
-    if isinstance(statistic, Units | Distinct):
+    if isinstance(statistic, Units | Distinct | Ranked):
         return ()
     match statistic.kind:
         case "count":
@@ -214,6 +277,8 @@ def _cells(
     """The cells as `cells.cells` defines them; the half above top comes from the count and the half below."""
     if isinstance(statistic, Distinct):  # of rows that are units; otherwise it is added by `_with_different`
         return [exp.Count(this=exp.Distinct(expressions=[column(f"d{place}")])) if single else integer(0)]
+    if isinstance(statistic, Ranked):
+        return []
     if isinstance(statistic, Units):
         return [exp.Count(this=exp.Star()) if single else _sum(column("g"))]
     bases = [sums[base] for base in _bases(statistic, columns)]

@@ -6,8 +6,10 @@ released answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
+from fractions import Fraction
 from typing import final
 
 from sqlglot import exp
@@ -37,6 +39,8 @@ AGGREGATES: dict[type[exp.Expr], MeasureKind] = {
     exp.StddevPop: "std_pop",
 }
 """VARIANCE and STDDEV are those of a sample (n - 1), as in PostgreSQL, DuckDB and Spark."""
+MEDIAN = (Fraction(1, 2),)
+MOST_PARTS = 10**6
 
 
 def parse(sql: str, schema: Schema) -> Select:
@@ -364,6 +368,8 @@ class _Question:
         for node in clause.expressions:
             self.text.only(node, "this", "desc", "nulls_first")
             by = self._ordinal(node.this, chosen) or grouping.released(node.this, aliases)
+            if by.type.kind == "list":
+                raise self.text.refuse(node, "a list has no order", hint="order by one quantile, QUANTILE(x, 0.5)")
             orders.append(Order(by.expression, bool(node.args.get("desc")), bool(node.args.get("nulls_first"))))
         return tuple(orders)
 
@@ -491,6 +497,8 @@ class _Grouping:
         with self.text.placed(node):
             measure = self._measure(node, condition)
             self._check(Aggregate(self.below.rows, (), (measure,)))
+        if len(measure.at) > 1:
+            return Typed(measure, Type("list"))
         return Typed(
             measure,
             Type("number", nullable=measure.kind not in {"rows", "present", "units", "distinct"}, released=True),
@@ -508,6 +516,14 @@ class _Grouping:
                     hint="ask QUANTILE(x, 0.01) or QUANTILE(x, 0.99)",
                     code="SF011",
                 )
+            case exp.Median():
+                self.text.only(node, "this")
+                of = self._where(self.row(node.this), condition)
+                return Measure("quantile", spelled(of.expression), MEDIAN)
+            case exp.Quantile():
+                self.text.only(node, "this", "quantile")
+                of = self._where(self.row(node.this), condition)
+                return Measure("quantile", spelled(of.expression), self._quantiles(node))
             case exp.CountIf():
                 self.text.only(node, "this", "big_int")
                 both = self.question._truth(self.rowwise, node.this)
@@ -522,8 +538,22 @@ class _Grouping:
                 raise self.text.refuse(
                     node,
                     f"{type(node).__name__.upper()} is not on the list of aggregates",
-                    hint="use COUNT, SUM, AVG, VARIANCE or STDDEV",
+                    hint="use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN or QUANTILE(x, 0.1, 0.9)",
                 )
+
+    def _quantiles(self, node: exp.Quantile) -> tuple[Fraction, ...]:
+        """The quantiles asked for: numbers after the column, or a list of them."""
+        given: list[exp.Expr] = list(node.args["quantile"].expressions)
+        if len(given) == 1 and isinstance(given[0], exp.Array):
+            self.text.only(given[0], "expressions")
+            given = given[0].expressions
+        found = []
+        for each in given:
+            value = self.rowwise.read(each).expression
+            if not isinstance(value, Literal) or isinstance(value.value, bool | str | date | None):
+                raise self.text.refuse(each, "a quantile is a number", hint="write QUANTILE(x, 0.5)")
+            found.append(Fraction(value.value))
+        return checked_quantiles(found)
 
     def _count(self, of: exp.Expr, condition: Typed | None) -> Measure:
         if isinstance(of, exp.Star):
@@ -556,11 +586,26 @@ class _Grouping:
         return of if condition is None else apply("case", condition, of, self.rowwise.constant(None))
 
 
+def checked_quantiles(asked: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    """Quantiles in increasing order, each of them once."""
+    if not asked:
+        raise NotSupported("no quantile was asked", hint="write QUANTILE(x, 0.5)", code="SF021")
+    if min(asked) < 0 or max(asked) > 1:
+        raise NotSupported(
+            "a quantile lies outside of 0 to 1", hint="write the first decile as 0.1, the median as 0.5", code="SF021"
+        )
+    if list(asked) != sorted(set(asked)):
+        raise NotSupported(
+            "quantiles fall or repeat", hint="write them in increasing order, each of them once", code="SF021"
+        )
+    if any(q.denominator > MOST_PARTS for q in asked):
+        raise NotSupported("a quantile has too many digits", hint="write at most 6 digits", code="SF021")
+    return tuple(asked)
+
+
 def literal(value: object) -> Typed:
     """A Python value as a constant."""
-    from datetime import date
     from decimal import Decimal
-    from fractions import Fraction
 
     from sfumato.core.exact import fraction
     from sfumato.queries.expression import plain

@@ -6,7 +6,7 @@ from sqlglot import TokenType
 from sqlglot.errors import SqlglotError
 
 from sfumato.core import BadInput
-from sfumato.queries.sql.text import DIALECT
+from sfumato.queries.sql.text import Asked
 
 
 def split(text: str) -> list[str]:
@@ -14,7 +14,7 @@ def split(text: str) -> list[str]:
     from sqlglot import tokenize
 
     try:
-        tokens = tokenize(text, read=DIALECT)
+        tokens = tokenize(text, read=Asked)
     except SqlglotError:
         raise BadInput("this file could not be read as SQL", hint="check its quotes and comments") from None
     found, start = [], 0

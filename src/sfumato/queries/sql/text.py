@@ -6,19 +6,33 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import final
+from typing import Any, ClassVar, final
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.parsers.duckdb import DuckDBParser
 
 from sfumato.core import NotSupported
 
-DIALECT = "duckdb"
 LONGEST = 100_000
 STATEMENTS = {"SELECT", "WITH", "("}
 
+
+def _quantile(parser: Any) -> exp.Expr:
+    given = parser._parse_csv(parser._parse_disjunction)
+    return exp.Quantile(this=given[0] if given else exp.null(), quantile=exp.Tuple(expressions=given[1:]))
+
+
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+
+
+class Asked(DuckDB):
+    """DuckDB's SQL, but for QUANTILE: DuckDB's takes one number or a list, and what else it is given was dropped."""
+
+    class Parser(DuckDBParser):
+        FUNCTION_PARSERS: ClassVar = {**DuckDBParser.FUNCTION_PARSERS, "QUANTILE": _quantile}
 
 
 @final
@@ -49,7 +63,7 @@ class Text:
         if not self.sql.lstrip(" \t\r\n").upper().startswith(("SELECT", "WITH", "(", "--", "/*")):
             raise self.refuse(None, "only SELECT is understood", hint="write SELECT ... FROM one table")
         try:
-            return list(sqlglot.parse(self.sql, read=DIALECT))
+            return list(sqlglot.parse(self.sql, read=Asked))
         except ParseError as error:
             where = error.errors[0] if error.errors else {}
             raise self._at(where.get("line"), where.get("col"), str(where.get("highlight") or "")) from None
