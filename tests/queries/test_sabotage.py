@@ -24,6 +24,7 @@ from sfumato.queries.plan import Filter, Tally, Weigh
 from sfumato.queries.schema import Column, Schema, Table, Unit
 from sfumato.queries.sql import emit as emitter
 from sfumato.queries.sql import formula, relation
+from sfumato.queries.sql.formula import integer
 from sfumato.queries.sql.parse import parse
 from sfumato.testing import oracle
 from sfumato.testing.stability import check_moved, without
@@ -41,6 +42,7 @@ ROWS: list[dict[str, Any]] = [
 QUESTION = "SELECT g, COUNT(*), SUM(x), AVG(x), COUNT(DISTINCT person) FROM people WHERE f GROUP BY g"
 ROWWISE = "SELECT g, COUNT(*), SUM(x), AVG(x) FROM people WHERE f GROUP BY g"
 DIFFERENT = "SELECT COUNT(*), COUNT(DISTINCT CASE WHEN x IS NULL OR x <> 3 THEN g END) FROM people"
+PLACES = "SELECT MEDIAN(x) FROM people WHERE x IS NOT NULL"
 EVERYONE = "SELECT COUNT(*), SUM(x), AVG(x) FROM people"
 
 
@@ -69,7 +71,7 @@ def differs(text: str) -> None:
 Check = Callable[[str], None]
 
 
-@pytest.mark.parametrize("text", [QUESTION, ROWWISE, EVERYONE])
+@pytest.mark.parametrize("text", [QUESTION, ROWWISE, EVERYONE, PLACES])
 def test_nothing_is_broken_yet(text: str) -> None:
     reaches_too_far(text)
     differs(text)
@@ -96,7 +98,25 @@ def full_weight(count: exp.Expr, weigh: Weigh) -> exp.Expr:
     return exp.Literal.number(weigh.whole)
 
 
-ORIGINAL_WEIGHT = emitter._weight
+def of_everyone(place: int, keys: list[str], width: int, weigh: Weigh, *, single: bool) -> exp.Select:
+    """Rows counted where weights had to be added up."""
+    return ORIGINAL_PLACED(place, keys, width, weigh, single=True).transform(
+        lambda node: exp.Mul(this=node, expression=integer(weigh.whole)) if isinstance(node, exp.Count) else node
+    )
+
+
+def nowhere_is_a_place(place: int, keys: list[str], width: int, weigh: Weigh, *, single: bool) -> exp.Select:
+    """Rows without a value at the lowest place."""
+    found = ORIGINAL_PLACED(place, keys, width, weigh, single=single)
+    found.set("where", None)
+    return found.transform(
+        lambda node: (
+            exp.func("COALESCE", node, integer(0)) if isinstance(node, exp.Column) and node.name == "q0" else node
+        )
+    )
+
+
+ORIGINAL_WEIGHT, ORIGINAL_PLACED = emitter._weight, emitter._placed
 
 
 @pytest.mark.parametrize(
@@ -110,6 +130,12 @@ ORIGINAL_WEIGHT = emitter._weight
         ("_weight", rounded, reaches_too_far, "SELECT COUNT(*) FROM people WHERE x IS NOT NULL"),
         ("_weight", one_more, reaches_too_far, DIFFERENT),
         ("_weight", full_weight, reaches_too_far, DIFFERENT),
+        ("_weight", one_more, reaches_too_far, PLACES),
+        ("_weight", full_weight, reaches_too_far, PLACES),
+        ("_weight", rounded, reaches_too_far, PLACES),
+        ("_placed", of_everyone, reaches_too_far, PLACES),
+        ("_placed", nowhere_is_a_place, differs, "SELECT MEDIAN(x) FROM people"),
+        ("settled", unclamped, reaches_too_far, PLACES),
         ("settled", unclamped, reaches_too_far, "SELECT SUM(x) FROM people"),
         ("settled", unclamped, reaches_too_far, "SELECT AVG(x) FROM people"),
         ("clamped", null_becomes_a_number, differs, "SELECT AVG(x) FROM people"),
@@ -180,7 +206,12 @@ def half(l1: Fraction, linf: Fraction, l2_squared: Fraction, cells: int, about: 
 
 
 @pytest.mark.parametrize(
-    "text", ["SELECT g, COUNT(*) FROM people GROUP BY g", "SELECT g, AVG(x) FROM people GROUP BY g"]
+    "text",
+    [
+        "SELECT g, COUNT(*) FROM people GROUP BY g",
+        "SELECT g, AVG(x) FROM people GROUP BY g",
+        "SELECT QUANTILE(x, 0.1, 0.9) FROM people",
+    ],
 )
 def test_a_broken_price_of_replacing_is_noticed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     here: list[dict[str, Any]] = [{"person": "u", "g": "a", "x": 10, "f": True}] * 2

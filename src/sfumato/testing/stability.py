@@ -27,13 +27,12 @@ def _moved(statistic: Statistic, one: Sequence[Any], other: Sequence[Any]) -> li
     """Cell by cell; of a quantile, the cells are the places of every group, most of them empty."""
     if not isinstance(statistic, Ranked):
         return [int(a) - int(b) for a, b in zip(one, other, strict=True)]
-    held, moved = {}, {(group, place): int(weight) for group, place, weight in one}
-    assert len(moved) == len(one), "a place is told twice"
-    for group, place, weight in other:
-        held[group, place] = int(weight)
-        assert 0 <= place <= statistic.top, "a place lies outside of its lattice"
-    assert len(held) == len(other), "a place is told twice"
-    return [moved.get(each, 0) - held.get(each, 0) for each in sorted({*moved, *held})]
+    here, there = ({(group, place): int(weight) for group, place, weight in lines} for lines in (one, other))
+    assert len(here) == len(one), "a place is told twice"
+    assert len(there) == len(other), "a place is told twice"
+    every = sorted({*here, *there})
+    assert all(0 <= place <= statistic.top for _, place in every), "a place lies outside of its lattice"
+    return [here.get(each, 0) - there.get(each, 0) for each in every]
 
 
 def _check(change: list[int], promised: Sensitivity, what: str) -> None:
