@@ -98,14 +98,14 @@ def full_weight(count: exp.Expr, weigh: Weigh) -> exp.Expr:
     return exp.Literal.number(weigh.whole)
 
 
-def of_everyone(place: int, keys: list[str], width: int, weigh: Weigh, *, single: bool) -> exp.Select:
+def of_everyone(place: int, keys: list[str], width: int, weigh: Weigh, *, single: bool) -> exp.Expr:
     """Rows counted where weights had to be added up."""
     return ORIGINAL_PLACED(place, keys, width, weigh, single=True).transform(
         lambda node: exp.Mul(this=node, expression=integer(weigh.whole)) if isinstance(node, exp.Count) else node
     )
 
 
-def nowhere_is_a_place(place: int, keys: list[str], width: int, weigh: Weigh, *, single: bool) -> exp.Select:
+def nowhere_is_a_place(place: int, keys: list[str], width: int, weigh: Weigh, *, single: bool) -> exp.Expr:
     """Rows without a value at the lowest place."""
     found = ORIGINAL_PLACED(place, keys, width, weigh, single=single)
     found.set("where", None)
