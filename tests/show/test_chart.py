@@ -53,11 +53,11 @@ def test_charts_are_saved(ending: str, tmp_path: Path) -> None:
 
 
 def test_numbers_as_people_read_them() -> None:
-    assert count(30162) == "30\u2009162"
+    assert count(30162) == "30\u202f162"
     assert decimal(2.5, lang="fr") == "2,5"
     assert decimal(float("inf")) == "∞"
-    assert decimal(123456.7) == "123\u2009457"
-    assert percent(0.0154) == "1.5\u2009%"
-    assert percent(0.0054, lang="fr") == "0,54\u2009%"
-    assert percent(1) == "100\u2009%"
+    assert decimal(123456.7) == "123\u202f457"
+    assert percent(0.0154) == "1.5\u202f%"
+    assert percent(0.0054, lang="fr") == "0,54\u202f%"
+    assert percent(1) == "100\u202f%"
     assert labelled([("a", "one"), ("long", "two")]) == " a     one\n long  two"

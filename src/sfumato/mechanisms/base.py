@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 from sfumato.accounting import Loss, calibrate
-from sfumato.core.errors import BadInput
+from sfumato.core.errors import BadInput, NotAllowed
 from sfumato.core.exact import Number, positive, probability
 from sfumato.core.private import Private, unseal
 from sfumato.core.sensitivity import Sensitivity
@@ -46,9 +46,25 @@ class Release(Generic[Out]):
         return self.mechanism.within(confidence)
 
 
-def opened_into(play: Generator[Out, Any, Any], read: Callable[[In], Any], value: In | Private[In]) -> Out:
+def opened_into(
+    play: Generator[Out, Any, Any], read: Callable[[In], Any], value: In | Private[In], source: Source
+) -> Out:
     """Send one number, sealed or not, into an interactive mechanism: it leaves its box only to meet the noise."""
-    return play.send(read(unseal(value) if isinstance(value, Private) else value))
+    return play.send(read(_opened(value, source)))
+
+
+def _opened(value: In | Private[In], source: Source) -> In:
+    """What is in the box, for noise that nobody can foretell; a value without a box is its owner's to play with."""
+    if not isinstance(value, Private):
+        return value
+    if source.predictable:
+        raise NotAllowed(
+            "a private value was about to be blurred with noise that can be repeated, and so subtracted.",
+            hint="leave the source out; seeds and scripts are for generated values",
+            code="SF015",
+        )
+    opened: In = unseal(value)
+    return opened
 
 
 class Mechanism(ABC, Generic[In, Out]):
@@ -95,9 +111,8 @@ class Mechanism(ABC, Generic[In, Out]):
         self, value: In | Private[In], sensitivity: Sensitivity | Number, *, source: Source | None = None
     ) -> Release[Out]:
         """The value with noise, and the price. Nothing is charged here: that is the ledger's work."""
-        loss = self.loss(sensitivity)
-        exact = unseal(value) if isinstance(value, Private) else value
-        return Release(self.sample(exact, source or system_source()), loss, self)
+        loss, stream = self.loss(sensitivity), source or system_source()
+        return Release(self.sample(_opened(value, stream), stream), loss, self)
 
     @classmethod
     def calibrate(

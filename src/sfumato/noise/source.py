@@ -7,7 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from functools import cache
-from typing import NoReturn, Protocol, final
+from typing import ClassVar, NoReturn, Protocol, final
 from weakref import WeakSet
 
 import numpy as np
@@ -36,7 +36,9 @@ class Drawable(Protocol):
 
 
 class Source(ABC):
-    """A supply of independent fair bits."""
+    """A supply of independent fair bits. One that is `predictable` (scripted, seeded) never meets a private value: SF015."""
+
+    predictable: ClassVar[bool] = False
 
     @abstractmethod
     def fill(self, out: Words) -> None:

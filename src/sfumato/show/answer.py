@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from sfumato.show.text import decimal, localised, percent
 
 _BLOCKS = 22
-_THIN = "\u2009"
+_THIN = "\u202f"
 
 
 class Shown(Protocol):

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterable
 
-_THIN = "\u2009"
+_THIN = "\u202f"
 WIDTH = 110
 
 
@@ -27,6 +27,11 @@ def percent(part: float, *, lang: str = "en") -> str:
     value = 100 * part
     digits = 0 if value >= 99.95 or value == 0 else 2 if value < 1 else 1
     return localised(f"{value:.{digits}f}{_THIN}%", lang)
+
+
+def superscript(exponent: int) -> str:
+    """-8 as it stands above a line: ⁻⁸."""
+    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def localised(spelled: str, lang: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
@@ -19,6 +19,8 @@ class ScriptedSource(Source):
     `fill` takes one word per word. `bits(n)` takes ceil(n / 64) words, the first one on top, and keeps the n top bits:
     the script reads like a binary expansion.
     """
+
+    predictable: ClassVar[bool] = True
 
     def __init__(self, words: Iterable[int] = (), *, then: bytes | None = None) -> None:
         self._script = [int(word) for word in words]

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "anonymise": ("sfumato.apps.cli.anonymise", "a table in which everybody looks like k others, and its risk"),
     "risk": ("sfumato.apps.cli.risk", "who could be found again in a table as it stands"),
     "which": ("sfumato.apps.cli.which", "which mechanism, when several keep the promise"),
+    "lesson": ("sfumato.apps.cli.lesson", "the notes, acted out: `sfumato lesson list` is the course plan"),
     "audit": ("sfumato.apps.cli.audit", "attack our own mechanisms and compare with what they promise"),
 }
 """Name, module (which holds a click command called `command`), and the line that `--help` shows."""

@@ -69,6 +69,7 @@ class Running(Generic[Reply]):
         self.mechanism = mechanism
         self._lock = threading.Lock()
         self._process = os.getpid()
+        self._source = source
         self._play: Play | None = mechanism.play(source)
         next(self._play)
 
@@ -91,7 +92,7 @@ class Running(Generic[Reply]):
                     hint="start another one, which is charged anew",
                 )
             try:
-                reply: Reply = _accepted(opened_into(self._play, self.mechanism.steps, value))
+                reply: Reply = _accepted(opened_into(self._play, self.mechanism.steps, value, self._source))
             except StopIteration as end:
                 self._play, reply = None, end.value
             except BaseException:

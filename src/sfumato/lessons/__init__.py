@@ -1,0 +1,30 @@
+"""The notes, acted out: one command, one chart and one question each, with the product's own mechanisms."""
+
+from __future__ import annotations
+
+from sfumato.core.errors import BadInput
+from sfumato.lessons.bruit import LESSON as BRUIT
+from sfumato.lessons.lesson import Lesson, Terms, Told
+from sfumato.lessons.mallory import LESSON as MALLORY
+from sfumato.lessons.seuil import LESSON as SEUIL
+
+LESSONS: tuple[Lesson, ...] = (
+    MALLORY,
+    BRUIT,
+    SEUIL,
+)
+"""The course, in the order in which it is taught: a lesson comes after those that it needs."""
+
+__all__ = ["LESSONS", "Lesson", "Terms", "Told", "named"]
+
+
+def named(name: str) -> Lesson:
+    """The lesson of this name; the nearest ones are offered when there is none."""
+    from difflib import get_close_matches
+
+    for lesson in LESSONS:
+        if lesson.name == name:
+            return lesson
+    near = get_close_matches(name.lower(), [lesson.name for lesson in LESSONS], n=3, cutoff=0.4)
+    offered = f"did you mean {' or '.join(near)}? " if near else ""
+    raise BadInput(f"there is no lesson {name[:40]!r}", hint=f"{offered}`sfumato lesson list` names them all")
