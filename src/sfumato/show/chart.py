@@ -182,7 +182,7 @@ def _scaled(channel: Any, field: str, axis: Axis) -> Any:
     import altair as alt
 
     if axis.scale == "names":
-        return channel(f"{field}:N", sort=None, title=axis.title, axis=alt.Axis(labelAngle=0))
+        return channel(f"{field}:N", sort=None, title=axis.title, axis=alt.Axis(labelAngle=0, labelOverlap="parity"))
     domain: dict[str, Any] = {"domain": list(axis.domain), "nice": False} if axis.domain else {}
     scale = alt.Scale(type=axis.scale, zero=field == "y" and axis.scale == "linear" and not axis.domain, **domain)
     look: dict[str, Any] = _PERCENT if axis.percent else {"format": "~g"} if axis.scale == "log" else {}
