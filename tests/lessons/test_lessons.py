@@ -198,8 +198,14 @@ def test_students_do_not_see_the_answer(lesson: Lesson) -> None:
 def test_what_was_seeded_is_stamped(lesson: Lesson) -> None:
     done = acted(lesson, "fr")
     sheet = done.sheet
-    forms = (plain(sheet), done.page, notebook(sheet), tex(sheet, name="x")[0], svg(slides_of(sheet).shown))
-    assert [("TOY" in form) for form in forms] == [lesson.toy] * len(forms)
+    heads = (
+        plain(sheet).splitlines()[0],
+        done.page.partition("<h1>")[0],
+        json.loads(notebook(sheet))["cells"][0]["source"],
+        tex(sheet, name="x")[0].partition(r"\LARGE")[0],
+        svg(slides_of(sheet).shown),
+    )
+    assert [("TOY" in head) for head in heads] == [lesson.toy] * len(heads)
 
 
 def test_production_noise_is_not_seeded() -> None:
