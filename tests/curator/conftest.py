@@ -21,6 +21,7 @@ version = "1"
 size = 1000000
 [unit]
 kind = "person"
+neighbours = "{neighbours}"
 max_rows = {max_rows}
 [budget]
 epsilon = {epsilon}
@@ -61,9 +62,21 @@ def rows(count: int = 1000) -> Any:
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
     def made(
-        *, epsilon: str = "10", accountant: str = "pure", max_rows: int = 1, per_analyst: str = "", data: Any = None
+        *,
+        epsilon: str = "10",
+        accountant: str = "pure",
+        max_rows: int = 1,
+        per_analyst: str = "",
+        neighbours: str = "add-remove",
+        data: Any = None,
     ) -> Dataset:
-        text = POLICY.format(epsilon=epsilon, accountant=accountant, max_rows=max_rows, per_analyst=per_analyst)
+        text = POLICY.format(
+            epsilon=epsilon,
+            accountant=accountant,
+            max_rows=max_rows,
+            per_analyst=per_analyst,
+            neighbours=neighbours,
+        )
         path = tmp_path / "policy.toml"
         path.write_text(text)
         home = Home(tmp_path / "home")

@@ -164,6 +164,25 @@ def test_an_open_ledger_does_not_replay_an_answer_that_was_changed(tmp_path: Pat
         ledger.reserve("q", analyst="ana", charge=TENTH, what={})
 
 
+@pytest.mark.parametrize(
+    "hide", ["UPDATE record SET key = NULL WHERE n = 3", "DELETE FROM record WHERE n = 3"], ids=["unlisted", "removed"]
+)
+def test_an_open_ledger_does_not_compute_again_what_was_hidden_from_it(tmp_path: Path, hide: str) -> None:
+    """Record 3 is the answer. Without it the charge would stand alone, to be taken over: new noise for nothing."""
+    path = tmp_path / "t.ledger"
+    ledger = make(path, caps("1"))
+    reserved = ledger.reserve("q", analyst="ana", charge=TENTH, what={})
+    assert isinstance(reserved, Reserved)
+    ledger.commit(reserved, {"value": "42"})
+    for later in ("one", "two"):
+        ledger.reserve(later, analyst="ana", charge=TENTH, what={})
+    _script(path, hide)
+    with pytest.raises(LedgerDamaged, match="no longer where it was"):
+        ledger.reserve("q", analyst="ana", charge=TENTH, what={})
+    with pytest.raises(LedgerDamaged):
+        reopen(path)
+
+
 def test_an_old_backup_put_back_is_noticed(tmp_path: Path) -> None:
     path, copy = tmp_path / "t.ledger", tmp_path / "old.ledger"
     ledger = _five_questions(path)

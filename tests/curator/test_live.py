@@ -38,6 +38,17 @@ def test_counts_only_move_one_way_under_add_remove_and_a_unit_weighs_its_bound(m
     assert alarm.running.mechanism.loss(alarm.reach).epsilon() == 1
 
 
+def test_under_replace_counts_move_both_ways_whoever_says_otherwise(make: Any) -> None:
+    """One person leaves the count of the young and joins that of the old: half the noise would be half the promise."""
+    data = make(neighbours="replace")
+    alarm = data.session("ana").start(AboveThreshold, threshold=10, epsilon=1)
+    assert not alarm.running.mechanism.monotone
+    assert alarm.running.mechanism.loss(alarm.reach).epsilon() == 1
+    with pytest.raises(BadInput, match="move one way"):
+        data.session("ana").start(AboveThreshold, threshold=10, epsilon=1, monotone=True)
+    assert data.ledger.totals().spent == Charge(Fraction(1))
+
+
 def test_a_start_is_never_replayed(make: Any) -> None:
     data = make()
     for times in (1, 2):

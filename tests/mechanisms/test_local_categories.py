@@ -67,6 +67,13 @@ def test_answers_of_one_person_add_up_and_keep_their_unit(name: str) -> None:
     assert loss.about == about
 
 
+@KINDS
+def test_that_someone_reported_at_all_is_not_promised_away(name: str) -> None:
+    """Counterexample to a promise about add/remove: with no report there is no outcome, whatever epsilon is."""
+    with pytest.raises(BadInput, match="not hidden"):
+        OF_EPSILON[name](1).loss(Sensitivity.of(1, about=Neighbours.ADD_REMOVE))
+
+
 @pytest.mark.parametrize("kind", [RandomizedResponse, ForcedResponse, UnaryEncoding, LocalHashing, HadamardResponse])
 def test_calibrated_for_several_answers_of_one_person(kind: Any) -> None:
     loss = kind.calibrate(sensitivity=3, epsilon=1).loss(3)

@@ -127,6 +127,11 @@ def _in_weights(mechanism: type[Interactive[Any]], public: dict[str, Any], *, mo
     """Public parameters in the units of a cell, where a row of full weight weighs WHOLE."""
     if mechanism in (AboveThreshold, SparseVector):
         line = fraction(public.get("threshold", 0), name="threshold")
+        if public.get("monotone") and not monotone:
+            raise BadInput(
+                "numbers were said to move one way only, and under replace one person's leaving may be another's coming",
+                hint="leave monotone out: the policy's neighbours decide it",
+            )
         return {"monotone": monotone, **public, "threshold": line * WHOLE}
     if mechanism in (BoundedNoise, OnlineBoundedNoise):
         return {"grain": Fraction(WHOLE, _PER_ROW), **public}

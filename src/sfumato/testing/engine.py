@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, final
 
 from sfumato.core import EngineFailed, NotSupported
@@ -11,7 +12,7 @@ from sfumato.engines.base import Engine, Source
 from sfumato.queries.bounded import Bounded, bound
 from sfumato.queries.ingested import Ingested
 from sfumato.queries.places import Places
-from sfumato.queries.schema import Schema
+from sfumato.queries.schema import Column, Schema, Table, Unit
 from sfumato.queries.sql.parse import parse
 from sfumato.testing import inside, several
 from sfumato.testing.oracle import Raw, exact
@@ -34,6 +35,7 @@ def check_engine(factory: Factory, questions: int = 200, *, word: str = "sfumato
 
     `factory` opens an engine on tables given as pyarrow data.
     """
+    _check_beyond(factory)
     answered = _check_joined(factory, Draw(f"{word}/joined"), questions // 4)
     questions, refused = questions - answered, 0
     for place, (policy, found) in enumerate(_tables(word)):
@@ -84,6 +86,24 @@ def _check_joined(factory: Factory, draw: Draw, questions: int) -> int:
         text = inside.question(draw) if place % 2 else several.question(draw)
         compare(engine, bound(parse(text, policy), policy), found, text)
     return questions
+
+
+def _check_beyond(factory: Factory) -> None:
+    """Sums beyond the largest integer stop there. An engine that failed instead would tell how many rows there are."""
+    import pyarrow as pa
+
+    columns = (
+        Column("x", "integer", (Fraction(0), Fraction(2**40))),
+        Column("y", "integer", (Fraction(0), Fraction(2**20))),
+    )
+    found: Raw = [{"person": f"p{n}", "x": 2**40, "y": 2**20} for n in range(50)]
+    for unit in (None, "person"):
+        policy = Schema((Table("people", columns, unit, size=1),), Unit("person" if unit else "row"))
+        whose = {name: pa.array([row[name] for row in found]) for name in ("person", "x", "y")}
+        engine = factory({"people": Source({"x": "integer", "y": "integer"}, data=pa.table(whose), unit=unit)})
+        for measures in ("AVG(x * y)", "SUM(x * y), COUNT(DISTINCT x)"):
+            text = f"SELECT {measures} FROM people WHERE x IS NOT NULL AND y IS NOT NULL"
+            compare(engine, bound(parse(text, policy), policy), found, text)
 
 
 TABLES = 5

@@ -83,6 +83,7 @@ class Ledger:
         self._seen = Seen(home, dataset)
         self._known: _Known = _UNKNOWN
         self._digests: dict[int, str] = {}
+        self._places: dict[str, dict[int, None]] = {}
         with self._reading():
             pass
 
@@ -324,6 +325,8 @@ class Ledger:
                 raise _broken(f"the index of record {row.n} does not match its content")
             n, last, totals = row.n, row.digest, _after(totals, record)
             self._digests[n] = last
+            if row.key is not None:
+                self._places.setdefault(row.key, {})[n] = None
         head = Head(stored.dataset, n, last, totals)
         if (stored.n, stored.digest) != (n, last) or stored.totals != canonical(totals.to_json()):
             raise _broken("its head does not say what the records add up to")
@@ -342,11 +345,17 @@ class Ledger:
         return record
 
     def _about(self, transaction: Transaction, key: str) -> list[Record]:
-        """The records of a question, each as it was when the chain was verified: an answer changed since is not replayed."""
+        """The records of a question, all of them and each as it was when the chain was verified.
+
+        An answer that was changed since is not replayed, and one that was hidden since is not computed again for nothing.
+        """
         found = [_record(row) for row in transaction.rows_about(key)]
         for record in found:
             if self._digests.get(record.n) != record.digest:
                 raise _broken(f"record {record.n} is not what it was when it was read before")
+        missing = self._places.get(key, {}).keys() - {record.n for record in found}
+        if missing:
+            raise _broken(f"record {min(missing)} is no longer where it was when it was read before")
         return found
 
     def _refuse_mixing(self, before: Totals, caps: Caps) -> None:

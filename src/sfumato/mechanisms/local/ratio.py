@@ -9,7 +9,7 @@ from sfumato.accounting import Loss, Pure
 from sfumato.core.errors import BadInput
 from sfumato.core.exact import Number, positive
 from sfumato.core.interval import exp_bounds, log_bounds
-from sfumato.core.neighbours import Neighbours
+from sfumato.core.neighbours import Neighbours, Relation
 from sfumato.core.sensitivity import Sensitivity
 
 BITS = 96
@@ -20,8 +20,16 @@ ONE_ANSWER = Sensitivity.of(1, about=Neighbours.REPLACE)
 
 
 def loss_of(ratio: Fraction, sensitivity: Sensitivity | Number) -> Loss:
-    """ln(ratio) for each of the answers that one person gives, rounded up; their reports are independent."""
+    """ln(ratio) for each of the answers that one person gives, rounded up; their reports are independent.
+
+    A report that is there or not is seen by whoever collects them, so the promise is about another answer, not about none.
+    """
     reach = Sensitivity.of(sensitivity, about=Neighbours.REPLACE)
+    if reach.about.relation is not Relation.REPLACE:
+        raise BadInput(
+            f"a report was priced about other neighbours ({reach.about}), and that someone reported at all is not hidden",
+            hint="give the number of answers per person, or a sensitivity about Neighbours.REPLACE",
+        )
     return Pure(math.ceil(reach.l1) * Fraction(log_bounds(ratio, BITS)[1], 2**BITS), about=reach.about)
 
 

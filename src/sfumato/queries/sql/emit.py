@@ -263,9 +263,10 @@ def _there(statistic: Rowwise, columns: dict[str, Formula]) -> Expression:
 
 
 def _summed(base: Expression, values: dict[Expression, str], *, single: bool, paired: bool) -> exp.Expr:
-    """The weighted sum of one base over a group."""
+    """The weighted sum of one base over a group. A count of rows is made as wide as a sum: it is multiplied later."""
     if single:
-        return exp.Count(this=exp.Star()) if base == ONE else _sum(column(values[base]))
+        count = exp.cast(exp.Count(this=exp.Star()), "hugeint")
+        return count if base == ONE else _sum(column(values[base]))
     if base == ONE and not paired:
         return _sum(column("w"))
     return _sum(exp.Mul(this=column("w"), expression=column("n" if base == ONE else values[base])))
