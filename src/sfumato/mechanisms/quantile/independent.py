@@ -95,7 +95,7 @@ class IndependentQuantiles(ByRate):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return (cls(42, ["1/2"], 1), cls(42, ["2/5", "1/2"], 1))
+        return (cls(42, ["1/2"], 1), cls(8, ["2/5", "1/2"], 1))
 
 
 def sharpened(q: Fraction) -> Fraction:
