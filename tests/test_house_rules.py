@@ -25,8 +25,13 @@ UNSEALERS = {"core/private.py", "mechanisms/base.py"}
 RANDOM_MODULES = {"random", "secrets", "uuid"}
 ONLY_IN = {
     "sqlglot": ("queries/sql/",),
-    "duckdb": ("engines/duckdb.py", "curator/ingest.py"),
-    "psycopg": ("engines/postgres.py", "engines/connection.py", "curator/ledger/postgres.py"),
+    "duckdb": ("engines/duckdb.py", "curator/ingest.py", "curator/release/database.py"),
+    "psycopg": (
+        "engines/postgres.py",
+        "engines/connection.py",
+        "curator/ledger/postgres.py",
+        "curator/release/database.py",
+    ),
     "pyspark": ("engines/spark.py",),
     "dp_accounting": ("accounting/",),
     "altair": ("show/",),

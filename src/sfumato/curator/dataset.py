@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from sfumato.accounting import Filter, PureFilter, ZcdpFilter
 from sfumato.core.errors import BadPolicy
+from sfumato.core.exact import Number
 from sfumato.core.private import Private
 from sfumato.curator.home import Home
 from sfumato.curator.ingest import Copies
@@ -19,6 +20,7 @@ from sfumato.curator.terms import Terms
 
 if TYPE_CHECKING:
     from sfumato.curator.ledger.ledger import Ledger
+    from sfumato.curator.release.publication import Publication
     from sfumato.engines.base import Engine
     from sfumato.queries.bounded import Bounded, Vector
     from sfumato.queries.ingested import Ingested
@@ -62,6 +64,11 @@ class Dataset:
         return Terms(self.schema, self.budget, policy.version, policy.digest, policy.document.answers.confidence)
 
     @property
+    def home(self) -> Home:
+        """Where the keys are that the ledger and releases are signed with."""
+        return self._copies.home
+
+    @property
     def engine(self) -> Engine:
         with self._opening:
             if self._engine is None:
@@ -80,6 +87,15 @@ class Dataset:
         """The exact answer, sealed: one vector for each statistic."""
         engine = self.engine
         return Private(engine.execute(bounded.sql(engine.dialect, self._ingested))).map(bounded.vectors)
+
+    def publish(self, *, epsilon: Number, delta: Number = 0, **terms: Any) -> Publication:
+        """A batch of products on one budget, published once: `with data.publish(epsilon=1, delta="1e-6") as p: ...`
+
+        Nothing is read or charged until the block ends, or its certificate is asked for; then everything is, or nothing.
+        """
+        from sfumato.curator.release.publication import Publication
+
+        return Publication(self, epsilon=epsilon, delta=delta, **terms)
 
     def session(self, analyst: str = "owner") -> Session:
         """One analyst's way in. In one process the name is bookkeeping, not access control."""

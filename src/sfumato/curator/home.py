@@ -66,6 +66,26 @@ class Home:
                 folder.rmdir()
         return found
 
+    @property
+    def signing_file(self) -> Path:
+        return self.path / "signing.pem"
+
+    @property
+    def audit_file(self) -> Path:
+        """Where `sfumato audit --record` writes what it found: certificates name its digest."""
+        return self.path / "audit.json"
+
+    def signing_key(self, make: Callable[[], bytes]) -> bytes:
+        """The key that releases are signed with, in PEM; `make` writes the first one."""
+        self.folder(self.path)
+        try:
+            return _secret(self.signing_file, make)
+        except OSError:
+            raise LedgerDamaged(
+                "the key that signs releases cannot be read or written",
+                hint=f"let yourself read {self.signing_file.name} in the sfumato home, which nobody else may",
+            ) from None
+
     def make_ledger_key(self) -> bytes:
         """The key of this home, made if there is none. Only a new ledger may ask for it this way."""
         self.folder(self.path)

@@ -287,6 +287,14 @@ class Ledger:
         with self._reading() as (_, head):
             return Position(head.n, head.digest)
 
+    def since(self) -> str:
+        """The moment of the first record: the budget belongs to the people since then."""
+        with self._reading() as (transaction, _):
+            first = transaction.row(1)
+        if first is None:
+            raise _broken("its first record is missing")
+        return str(_record(first).body["at"])
+
     def history(self) -> Iterator[Record]:
         """Every record, verified, oldest first."""
         with _Opened(self, writing=False, afresh=True) as (transaction, _):

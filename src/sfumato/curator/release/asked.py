@@ -1,0 +1,149 @@
+"""Products that are questions: the same plans, prices and noise as an analyst's, under the names of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+from sfumato.accounting import Loss
+from sfumato.core.exact import decimal_text
+from sfumato.curator.ledger.ledger import Committed
+from sfumato.curator.ledger.records import Charge
+from sfumato.curator.preview import Preview
+from sfumato.curator.release.product import Portion, Stored
+from sfumato.curator.release.shares import divided
+from sfumato.curator.release.table import Drawn, Table
+from sfumato.queries.answer import Estimate, holder
+from sfumato.queries.expression import Measure
+from sfumato.queries.plan import Released, Select
+
+if TYPE_CHECKING:
+    from sfumato.curator.answer import Answer
+    from sfumato.curator.session import Session
+
+LINEAR = frozenset({"rows", "present", "units", "distinct", "sum", "mean"})
+"""Measures whose bar is as many times its noise's scale as that of the cells: the scale follows from the bar."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Questions that were asked for, each the table of one file; the price is divided evenly among them."""
+
+    name: str
+    kind: str
+    questions: tuple[tuple[str, Released], ...]
+    share: Fraction = Fraction(1)
+    drawn: Drawn = "bars"
+
+    def priced(self, portion: Portion) -> Asked:
+        session = portion.session
+        prices = divided(session.dataset.budget, portion.epsilon, [Fraction(1)] * len(self.questions))
+        parts = tuple(
+            AskedPart(session, name, session.preview(plan, epsilon=price, confidence=portion.confidence))
+            for (name, plan), price in zip(self.questions, prices, strict=True)
+        )
+        return Asked(self.name, self.kind, parts, self.drawn)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AskedPart:
+    """One priced question of a product."""
+
+    session: Session
+    name: str
+    preview: Preview
+
+    @property
+    def key(self) -> str:
+        return self.preview.key
+
+    @property
+    def charge(self) -> Charge:
+        return self.preview.charge
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        return self.preview.losses
+
+    def what(self) -> dict[str, Any]:
+        return self.preview.what()
+
+    def compute(self) -> Stored:
+        return self.session.computed(self.preview)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A priced product of one question or several."""
+
+    name: str
+    kind: str
+    parts: tuple[AskedPart, ...]
+    drawn: Drawn = "bars"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(part.name for part in self.parts)
+
+    @property
+    def epsilon(self) -> Fraction:
+        return sum((part.preview.epsilon for part in self.parts), Fraction(0))
+
+    def foreseen(self) -> dict[str, Any]:
+        within = {name: width for part in self.parts for name, width in part.preview.within().items()}
+        return {"name": self.name, "epsilon": decimal_text(self.epsilon), "within": within}
+
+    def tables(self, found: Sequence[Committed]) -> tuple[Table, ...]:
+        return tuple(self._table(part, each) for part, each in zip(self.parts, found, strict=True))
+
+    def _table(self, part: AskedPart, found: Committed) -> Table:
+        answer = part.session.answered(part.preview, found)
+        rows = [{**row, **scales} for row, scales in zip(answer.rows, _scales(answer), strict=True)]
+        return Table(
+            part.name,
+            answer.columns,
+            answer.measured,
+            tuple(rows),
+            self.drawn,
+            answer.preview.counts & {*answer.measured},
+        )
+
+    def described(self, found: Sequence[Committed]) -> dict[str, Any]:
+        from sfumato.curator.certificate.described import described
+
+        tables = [
+            described(part.preview, part.session.answered(part.preview, each)) | {"table": part.name}
+            for part, each in zip(self.parts, found, strict=True)
+        ]
+        return {"name": self.name, "kind": self.kind, "epsilon": decimal_text(self.epsilon), "tables": tables}
+
+
+def _scales(answer: Answer) -> Iterator[dict[str, float | None]]:
+    """For each row and measured column the scale of its noise in the column's own unit; None where there is no such."""
+    parts = _parts(answer.preview)
+    for row in answer.result.rows:
+        found: dict[str, float | None] = {}
+        for name, cell in zip(answer.columns, row, strict=True):
+            bar = cell.within if isinstance(cell, Estimate) else None
+            found[f"{name}_scale"] = None if bar is None or name not in parts else float(bar * parts[name])
+        yield found
+
+
+def _parts(preview: Preview) -> dict[str, Fraction]:
+    """By name of a linear column: what its bar is to be multiplied with to give the scale of its noise."""
+    question = preview.bounded.question
+    columns = question.columns if isinstance(question, Select) else ()
+    widths = preview.cell_widths()
+    found = {}
+    for name, each in columns:
+        if isinstance(each, Measure) and each.kind in LINEAR:
+            at = preview.bounded.tally.statistics.index(holder(each, preview.bounded))
+            mechanism = preview.mechanisms[at]
+            if widths[at]:
+                found[name] = Fraction(getattr(mechanism, mechanism.noise_field)) / widths[at]
+    return found
