@@ -284,12 +284,12 @@ def test_no_hash_of_the_data_is_in_a_certificate(make: Make) -> None:
 
 
 def test_the_digest_of_the_audit_is_named(make: Make) -> None:
-    from sfumato import __version__
     from sfumato.core.canonical import digest
+    from sfumato.curator.certificate.body import installed
 
     data = make()
     found = {
-        "version": __version__,
+        "version": installed(),
         "at": "2026-11-19",
         "confidence": "0.999",
         "mechanisms": [{"mechanism": "Laplace", "passed": True}, {"mechanism": "Gaussian", "passed": False}],

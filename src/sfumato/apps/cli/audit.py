@@ -51,12 +51,12 @@ def _keep(found: list[dict[str, Any]], confidence: str) -> None:
     """Write what was found where releases look for it."""
     from datetime import UTC, datetime
 
-    from sfumato import __version__
     from sfumato.core.canonical import canonical
+    from sfumato.curator.certificate.body import installed
     from sfumato.curator.home import Home
     from sfumato.curator.release.folder import write_file
 
     home = Home.default()
     home.folder(home.path)
-    body = {"version": __version__, "at": datetime.now(UTC).isoformat(timespec="seconds"), "confidence": confidence}
+    body = {"version": installed(), "at": datetime.now(UTC).isoformat(timespec="seconds"), "confidence": confidence}
     write_file(home.audit_file, canonical(body | {"mechanisms": found}).encode())

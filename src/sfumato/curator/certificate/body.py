@@ -34,7 +34,7 @@ def body(offer: Offer, *, products: Sequence[Mapping[str, Any]], record: Record)
             "name": offer.heading.issuer or document.dataset.contact or document.dataset.name,
             "contact": document.dataset.contact or "",
         },
-        "product": {"name": "sfumato", "version": _version()},
+        "product": {"name": "sfumato", "version": installed()},
         "release": {
             "name": offer.heading.name,
             "edition": offer.edition,
@@ -136,7 +136,7 @@ def _audit(home: Home) -> dict[str, str]:
         found = json.loads(home.audit_file.read_text())
     except (OSError, ValueError):
         found = {}
-    if found.get("version") != _version():
+    if found.get("version") != installed():
         return {"digest": "", "says": "no audit of this version is recorded here: `sfumato audit --record` makes one"}
     caught = [each["mechanism"] for each in found["mechanisms"] if not each["passed"]]
     says = (
@@ -145,7 +145,8 @@ def _audit(home: Home) -> dict[str, str]:
     return {"digest": digest(found), "says": f"{says}, {found['at']}"}
 
 
-def _version() -> str:
-    from sfumato import __version__
+def installed() -> str:
+    """The version of sfumato that runs here."""
+    from importlib.metadata import version
 
-    return __version__
+    return version("sfumato")
