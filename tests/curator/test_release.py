@@ -37,6 +37,7 @@ from sfumato.mechanisms import Gaussian, Laplace
 
 from .conftest import POLICY, Make, rows
 
+PLAIN = {"accountant": "pure", "max_rows": 1, "per_analyst": "", "neighbours": "add-remove"}
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -347,7 +348,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release on the disk, for tests that change copies of it."""
     place = tmp_path_factory.mktemp("release")
     path = place / "policy.toml"
-    path.write_text(POLICY.format(epsilon=10, accountant="pure", max_rows=1, per_analyst=""))
+    path.write_text(POLICY.format(epsilon=10, **PLAIN))
     home = Home(place / "home")
     Policy.load(path).new_ledger(home)
     return published(open_dataset(path, {"people": rows()}, home=home)).save(place / "out")
@@ -545,7 +546,7 @@ def _killed(place: Path, edition: str, epsilon: str, after: float) -> bool:
 def _killed_anywhere(place: Path, moments: list[float]) -> int:
     """However often it is killed: no half folder, one charge, and the next run ends it."""
     path = place / "policy.toml"
-    path.write_text(POLICY.format(epsilon=100, accountant="pure", max_rows=1, per_analyst=""))
+    path.write_text(POLICY.format(epsilon=100, **PLAIN))
     home = Home(place / "home")
     Policy.load(path).new_ledger(home)
     finished, spent_so_far = 0, Fraction(0)
