@@ -17,17 +17,24 @@ from sfumato.mechanisms import Gaussian, Laplace, Mechanism
 from sfumato.queries.plan import Ranked
 
 if TYPE_CHECKING:
+    from sfumato.mechanisms.histogram.axis import Kind
+    from sfumato.mechanisms.histogram.compare import Comparison
     from sfumato.queries.bounded import Bounded
 
 _FINE = 10**9
 
 
-def choose(bounded: Bounded, epsilon: Fraction, budget: Filter, *, at: int = 1000) -> tuple[Mechanism[Any, Any], ...]:
+def choose(
+    bounded: Bounded, epsilon: Fraction, budget: Filter, *, at: int = 1000, workload: Kind = "bins"
+) -> tuple[Mechanism[Any, Any], ...]:
     """One mechanism for each statistic; each has the same share of the price.
 
     Equal shares minimise the sum of variances when the answers matter in proportion to their own sensitivity. Groups are
-    taken to have `at` rows where the policy says nothing of the table's size: only accuracy depends on it.
+    taken to have `at` rows where the policy says nothing of the table's size: only accuracy depends on it. For another
+    workload than bins, counts and sums are released together, by the strategy that errs least on it.
     """
+    if workload != "bins":
+        return tuple(each.mechanism for each in comparisons(bounded, epsilon, budget, workload))
     parts = len(bounded.sensitivities)
     pairs = zip(bounded.tally.statistics, bounded.sensitivities, strict=True)
     match budget:
@@ -50,6 +57,18 @@ def choose(bounded: Bounded, epsilon: Fraction, budget: Filter, *, at: int = 100
             raise Bug("a budget of an unknown kind was opened")
         case _:
             assert_never(budget)
+
+
+def comparisons(bounded: Bounded, epsilon: Fraction, budget: Filter, workload: Kind) -> tuple[Comparison, ...]:
+    """For each statistic the strategies that were compared on the workload, the best first."""
+    from sfumato.curator.axes import compared
+
+    parts = len(bounded.sensitivities)
+    promise: dict[str, Fraction] = {"epsilon": epsilon / parts}
+    if isinstance(budget, ZcdpFilter):
+        promise = {"rho": ZcdpFilter(epsilon, budget.delta, budget.conversion).rho_max / parts}
+    pairs = zip(bounded.tally.statistics, bounded.sensitivities, strict=True)
+    return tuple(compared(bounded, each, reach, workload, **promise) for each, reach in pairs)
 
 
 def _quantiles(

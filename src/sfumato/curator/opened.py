@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.curator import pool
 from sfumato.curator.parts import restored
+from sfumato.mechanisms.histogram.histogram import Histogram
 from sfumato.queries.answer import Result
 from sfumato.queries.answer import answer as assemble
 from sfumato.queries.plan import Ranked
@@ -36,6 +37,11 @@ def pooled(previews: Sequence[Preview], stored: Sequence[Mapping[str, Any]]) -> 
             ranks[place] = replace(previews[best].ranks()[place], rows=last.ranks()[place].rows)
             continue
         mechanisms = tuple(each.mechanisms[place] for each in previews)
+        if isinstance(mechanisms[0], Histogram):
+            mixed_cells, width = pool.histograms(mechanisms, copies, last.confidence)
+            mixed.append(mixed_cells)
+            widths.append(width)
+            continue
         shares = pool.weights(mechanisms)
         mixed.append(pool.pooled(copies, shares))
         widths.append(Fraction(pool.within(mechanisms, shares, last.confidence)))
@@ -44,5 +50,5 @@ def pooled(previews: Sequence[Preview], stored: Sequence[Mapping[str, Any]]) -> 
 
 def parts(preview: Preview, stored: Mapping[str, Any]) -> list[Any]:
     """What was released of each statistic: noisy integers, or the places of quantiles."""
-    kept = zip(stored["vectors"], preview.bounded.tally.statistics, strict=True)
-    return [restored(each, statistic) for each, statistic in kept]
+    kept = zip(stored["vectors"], preview.bounded.tally.statistics, preview.mechanisms, strict=True)
+    return [restored(each, statistic, mechanism) for each, statistic, mechanism in kept]

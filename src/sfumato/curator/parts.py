@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.core.errors import Bug
+from sfumato.mechanisms import Mechanism
+from sfumato.mechanisms.histogram.histogram import Histogram
 from sfumato.queries.places import Places
 from sfumato.queries.plan import Ranked, Statistic
 
@@ -14,8 +17,14 @@ if TYPE_CHECKING:
     from sfumato.queries.bounded import Bounded
 
 
-def taken(exact: Any, bounded: Bounded) -> Any:
-    """The exact part as its mechanism takes it: a vector, or a tally for each group of a quantile."""
+_STEP = 1 << 20
+"""What histograms estimate is a multiple of 2^-20."""
+
+
+def taken(exact: Any, bounded: Bounded, mechanism: Mechanism[Any, Any]) -> Any:
+    """The exact part as its mechanism takes it: a vector, a grid of groups, or a tally for each group of a quantile."""
+    if isinstance(mechanism, Histogram):
+        return exact.reshape(mechanism.strategy.shape)
     match exact:
         case Places():
             from sfumato.mechanisms.quantile.tally import Tally
@@ -32,6 +41,8 @@ def stored(released: Any) -> list[Any]:
     match released:
         case np.ndarray() if released.dtype.kind == "i":
             return list(released.tolist())
+        case np.ndarray() if released.dtype.kind == "f":
+            return [int(each * _STEP) for each in released.ravel().tolist()]
         case tuple():
             return [list(map(int, released))]
         case list():
@@ -40,8 +51,10 @@ def stored(released: Any) -> list[Any]:
             raise Bug("a mechanism gave something that the ledger cannot keep")
 
 
-def restored(kept: list[Any], statistic: Statistic) -> Any:
+def restored(kept: list[Any], statistic: Statistic, mechanism: Mechanism[Any, Any]) -> Any:
     """What the ledger kept, as answers are made from it."""
     if isinstance(statistic, Ranked):
         return tuple(tuple(places) for places in kept)
+    if isinstance(mechanism, Histogram):
+        return [Fraction(each, _STEP) for each in kept]
     return np.array(kept, dtype=np.int64)

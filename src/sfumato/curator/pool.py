@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core.exact import Number, probability
-from sfumato.mechanisms import Gaussian, Laplace, Mechanism
+from sfumato.mechanisms import Gaussian, GaussianHistogram, Laplace, LaplaceHistogram, Mechanism
+from sfumato.mechanisms.histogram.pooled import within_of_pooled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +55,25 @@ def within(mechanisms: tuple[Mechanism[Any, Any], ...], parts: tuple[Fraction, .
     return steps * step + slack
 
 
+def histograms(
+    mechanisms: tuple[Mechanism[Any, Any], ...], copies: tuple[list[Fraction], ...], confidence: Number
+) -> tuple[list[Fraction], Fraction]:
+    """Releases of one histogram, cell by cell, and the half-width of a cell.
+
+    Under one strategy every cell's variance is the same multiple of each release's noise, so that the weights of `weights`
+    are the best for every question at once, and what agreed before agrees still. Under several strategies no weights
+    are, and the surest release stands alone.
+    """
+    if len({mechanism.strategy for mechanism in mechanisms}) > 1:  # type: ignore[attr-defined]
+        best = min(range(len(mechanisms)), key=lambda place: mechanisms[place].within(confidence))
+        return copies[best], Fraction(mechanisms[best].within(confidence))
+    parts = weights(mechanisms)
+    mixed = [
+        sum((p * x for p, x in zip(parts, cells, strict=True)), Fraction(0)) for cells in zip(*copies, strict=True)
+    ]
+    return mixed, Fraction(within_of_pooled(mechanisms, parts, None, confidence))
+
+
 def _rounded(mechanism: Mechanism[Any, Any], scale: float, step: float) -> NDArray[np.float64]:
     """The probabilities of every multiple of `step`, the tails at the ends."""
     edges = (np.arange(-_CELLS, _CELLS) + 0.5) * step
@@ -67,7 +87,7 @@ def _rounded(mechanism: Mechanism[Any, Any], scale: float, step: float) -> NDArr
 
 def _scale(mechanism: Mechanism[Any, Any]) -> Fraction:
     match mechanism:
-        case Laplace() | Gaussian():
+        case Laplace() | Gaussian() | LaplaceHistogram() | GaussianHistogram():
             amount: Fraction = getattr(mechanism, mechanism.noise_field)
             return amount
         case _:

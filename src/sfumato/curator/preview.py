@@ -7,20 +7,25 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 from sfumato.accounting import Filter, Loss
 from sfumato.core.canonical import digest
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import Number, decimal_text, positive, probability, up
-from sfumato.curator.choose import choose
+from sfumato.curator.choose import choose, comparisons
 from sfumato.curator.ledger.records import Charge
-from sfumato.curator.words import coarse, quantile_words
+from sfumato.curator.words import coarse, histogram_words, quantile_words
 from sfumato.mechanisms import Mechanism
+from sfumato.mechanisms.histogram.histogram import Histogram
 from sfumato.queries.answer import Ranks, counting_of, estimate, holder
 from sfumato.queries.bounded import Bounded
 from sfumato.queries.expression import Measure
 from sfumato.queries.plan import Aggregate, Ranked, Rowwise, Select, aggregate_of, tables_of
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.histogram.axis import Kind
+    from sfumato.mechanisms.histogram.compare import Comparison
 
 _LARGEST_EPSILON = Fraction(1000)
 
@@ -38,6 +43,7 @@ class Preview:
     policy: str
     confidence: Fraction
     at: int = 1000
+    workload: Kind = "bins"
     wording: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     """How it was said, where the ledger is to remember that: a server hands an answer out again by its name."""
 
@@ -52,10 +58,12 @@ class Preview:
         policy: str,
         confidence: Fraction,
         at: int = 1000,
+        workload: Kind = "bins",
     ) -> Self:
         """The question at a price in epsilon."""
         price = positive(epsilon, name="epsilon")
-        return cls(bounded, choose(bounded, price, budget, at=at), price, budget, version, policy, confidence, at)
+        mechanisms = choose(bounded, price, budget, at=at, workload=workload)
+        return cls(bounded, mechanisms, price, budget, version, policy, confidence, at, workload)
 
     @classmethod
     def reaching(
@@ -68,6 +76,7 @@ class Preview:
         version: str,
         policy: str,
         confidence: Fraction,
+        workload: Kind = "bins",
     ) -> Self:
         """The cheapest price, to two digits, at which bars are at most `within` wide in groups of `at` rows.
 
@@ -88,7 +97,14 @@ class Preview:
 
         def priced(epsilon: Fraction) -> Self:
             return cls.of(
-                bounded, epsilon=epsilon, budget=budget, version=version, policy=policy, confidence=confidence, at=at
+                bounded,
+                epsilon=epsilon,
+                budget=budget,
+                version=version,
+                policy=policy,
+                confidence=confidence,
+                at=at,
+                workload=workload,
             )
 
         def reached(epsilon: Fraction) -> bool:
@@ -199,6 +215,9 @@ class Preview:
             if isinstance(statistic, Ranked):
                 words.append(quantile_words(mechanism, statistic, self.bounded.whole))
                 continue
+            if isinstance(mechanism, Histogram):
+                words.append(histogram_words(mechanism, self.bounded.whole))
+                continue
             unit = self.bounded.whole * (statistic.top if isinstance(statistic, Rowwise) else 1)
             name, field = ("Laplace", "scale") if mechanism.noise_field == "scale" else ("Gaussian", "sigma")
             amount = getattr(mechanism, mechanism.noise_field) / unit
@@ -209,6 +228,10 @@ class Preview:
         """The half-width of the noise of one cell, for each statistic, in cell units."""
         sure = self.confidence if confidence is None else probability(confidence, name="confidence")
         return tuple(Fraction(mechanism.within(sure)) for mechanism in self.mechanisms)
+
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """For each statistic the strategies that were compared on the workload; none where groups stand by themselves."""
+        return () if self.workload == "bins" else comparisons(self.bounded, self.epsilon, self.budget, self.workload)
 
     def ranks(self) -> dict[int, Ranks]:
         """What the bars of quantiles are made of, by the place of the statistic: half of the risk is the rows'."""

@@ -53,12 +53,16 @@ class Session:
         within: Number | None = None,
         at: int = 1000,
         confidence: Number | None = None,
+        workload: str = "bins",
     ) -> Preview:
-        """The priced question, free: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows."""
+        """The priced question, free: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows.
+
+        `workload` says what its groups are for: each by itself ("bins"), "ranges" of them, or cumulative counts ("cdf").
+        """
         if isinstance(question, Preview):
             return question
         return self.dataset.terms.preview(
-            self.plan(question), epsilon=epsilon, within=within, at=at, confidence=confidence
+            self.plan(question), epsilon=epsilon, within=within, at=at, confidence=confidence, workload=workload
         )
 
     def ask(self, question: Asked, **price: Any) -> Answer:
@@ -85,6 +89,7 @@ class Session:
             policy=answer.preview.policy,
             confidence=answer.preview.confidence,
             at=answer.preview.at,
+            workload=answer.preview.workload,
         ).worded({**answer.preview.wording, "after": answer.position.n} if answer.preview.wording else None)
         stored = [self._stored(preview) for preview in before]
         preview, found = self._released([salted])[0]
@@ -166,7 +171,7 @@ class Session:
             raise
         released = []
         for place, (mechanism, sensitivity) in enumerate(zip(preview.mechanisms, bounded.sensitivities, strict=True)):
-            part = exact.map(lambda parts, place=place: taken(parts[place], bounded))  # type: ignore[misc]
+            part = exact.map(lambda parts, at=place, by=mechanism: taken(parts[at], bounded, by))  # type: ignore[misc]
             released.append(mechanism.release(part, sensitivity).value)
         return released
 
@@ -216,4 +221,5 @@ def replace_price(preview: Preview, epsilon: Fraction) -> Preview:
         policy=preview.policy,
         confidence=preview.confidence,
         at=preview.at,
+        workload=preview.workload,
     )

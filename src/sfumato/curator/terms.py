@@ -36,8 +36,15 @@ class Terms:
         within: Number | None = None,
         at: int = 1000,
         confidence: Number | None = None,
+        workload: str = "bins",
     ) -> Preview:
-        """The priced question: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows."""
+        """The priced question: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows.
+
+        `workload` says what the groups are for: each by itself ("bins"), "ranges" of them, or cumulative counts ("cdf").
+        """
+        from sfumato.mechanisms.histogram.axis import kind_of
+
+        kind = kind_of(workload)
         if (epsilon is None) == (within is None):
             raise _no_price()
         bounded = bound(plan, self.schema)
@@ -51,6 +58,7 @@ class Terms:
                 version=self.version,
                 policy=self.policy,
                 confidence=sure,
+                workload=kind,
             )
         assert epsilon is not None
         return Preview.of(
@@ -61,6 +69,7 @@ class Terms:
             version=self.version,
             policy=self.policy,
             confidence=sure,
+            workload=kind,
         )
 
     def sure(self, asked: Number | None) -> Fraction:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sfumato.core.exact import decimal_text
 from sfumato.mechanisms import Mechanism
+from sfumato.mechanisms.histogram.histogram import Histogram
 from sfumato.queries.plan import Ranked
 
 _KINDS = {
@@ -24,6 +25,13 @@ def quantile_words(mechanism: Mechanism[Any, Any], statistic: Ranked, whole: int
     run = coarse(mechanism)
     places = f"bins of {decimal_text(run * statistic.step)}" if run else f"places {decimal_text(statistic.step)} apart"
     return f"{_KINDS.get(name, name)}, {field} {size}, {places}"
+
+
+def histogram_words(mechanism: Histogram, whole: int) -> str:
+    """The noise on the rows of a strategy, and which these are."""
+    name, field = ("Laplace", "scale") if mechanism.noise_field == "scale" else ("Gaussian", "sigma")
+    amount = decimal_text(getattr(mechanism, mechanism.noise_field) / whole)
+    return f"discrete {name}, {field} {amount}, on {mechanism.strategy.summary}"
 
 
 def coarse(mechanism: Mechanism[Any, Any]) -> int:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 
+from sfumato.queries.bins import edges_of, labels
 from sfumato.queries.evaluate import evaluate
 from sfumato.queries.expression import Call, Expression, Field, Literal, Measure, fields, plain
 from sfumato.queries.infer import Scope, Type, edges, infer
@@ -27,6 +28,8 @@ def domain(expression: Expression, scope: Scope, listed: Mapping[str, tuple[Valu
             return () if value is None else (value,)
         case Field(name) if name in listed:
             return listed[name]
+        case Call("bin"):
+            return labels(edges_of(expression))
         case Call("case", arguments):
             return _union([*arguments[1::2], arguments[-1]], scope, listed)
         case Call("coalesce", arguments):

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TypeVar, assert_never
 
 from sfumato.core import Bug
+from sfumato.queries.bins import label_of
 from sfumato.queries.expression import Call, Expression, Field, Literal, Measure, plain
 from sfumato.queries.schema import Value
 
@@ -154,6 +155,8 @@ def _number(operation: str, values: list[Fraction]) -> Value:
             return min(max(x, low), high)
         case "steps", [x, low, step]:
             return math.floor((x - low) / step + Fraction(1, 2))
+        case "bin", [x, *edges]:
+            return label_of(x, edges)
         case "spread", [x, top]:
             return ((2 * x - top) ** 2 + top // 2) // top
     raise Bug(f"{operation} met values that its types exclude")

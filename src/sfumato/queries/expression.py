@@ -49,6 +49,7 @@ Operation = OneOf[
     "truncate",
     "add_days",
     "days_between",
+    "bin",
     "clamp",
     "steps",
     "spread",
@@ -57,7 +58,8 @@ Operation = OneOf[
 
 `divide` floors to a grid (its third argument) and is NULL for a zero divisor; `ratio` and `root` are exact or floating
 and work on released numbers only; `floor(x, step)` goes down to a multiple of `step`; `case` is condition, value,
-condition, value, ..., otherwise. `clamp`, `steps` and `spread` are written by the rewrites:
+condition, value, ..., otherwise; `bin` is the name of the bin between edges, its other arguments. `clamp`, `steps` and
+`spread` are written by the rewrites:
 steps(x, low, step) = floor((x - low) / step + 1/2), and spread(v, top) = floor(((2 v - top)^2 + top // 2) / top).
 """
 

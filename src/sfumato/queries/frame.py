@@ -164,6 +164,20 @@ class Frame:
             _shown(typed)
         return Grouped(self, tuple((name, typed.expression) for name, typed in found.items()))
 
+    def histogram(self, of: str, edges: Sequence[Number]) -> Question:
+        """How many rows lie in each bin between public edges; what lies in none is left out."""
+        return self.binned(of, edges).agg(count=count())
+
+    def binned(self, of: str, edges: Sequence[Number], *keys: str) -> Grouped:
+        """One group for each bin between public edges, and for each combination of further keys."""
+        from sfumato.queries.sql.parse import binned
+
+        self = self._levelled(of, *keys)
+        bin = binned(self._read(of), [fraction(edge, name="an edge") for edge in edges])
+        _shown(bin)
+        others = self.group_by(*keys).keys
+        return Grouped(self, ((of, bin.expression), *others))
+
     def agg(self, **measures: Aggregation) -> Question:
         """What is measured in all the rows together."""
         return Grouped(self, ()).agg(**measures)

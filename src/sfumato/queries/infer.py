@@ -162,6 +162,11 @@ def result(operation: str, types: Sequence[Type], arguments: Sequence[Expression
         case "substring":
             _all(types[:1], "text")
             return Type("text", types[0].nullable)
+        case "bin":
+            _all(types, "number")
+            _common_grain(types)
+            (low, high, _), first, last = edges(types[0]), _constant(types[1]), _constant(types[-1])
+            return Type("text", nullable or low < first or high > last)
         case "length":
             _all(types, "text")
             return Type("number", nullable, Fraction(0), Fraction(LONGEST), Fraction(1))

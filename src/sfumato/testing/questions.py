@@ -158,6 +158,7 @@ def question(draw: Draw) -> str:
 def key_text(draw: Draw) -> str:
     return draw.of(
         (
+            *("HISTOGRAM(age, 0, 18, 65.5, 100)", "HISTOGRAM(heat, [-10, 0, 0.05, 30])"),
             *("sex", "sex", "city", "flag", "flat", "year(day)", "quarter(day)", "date_trunc('month', day)"),
             *("week(day)", "isodow(day)", "FLOOR(age / 10)", "age // 25", "UPPER(sex)", "COALESCE(city, 'none')"),
             *(

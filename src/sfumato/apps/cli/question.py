@@ -30,6 +30,13 @@ def price(command: Command) -> Command:
         click.option(
             "--at", type=int, default=1000, show_default=True, help="the size of the groups that --within speaks of"
         ),
+        click.option(
+            "--workload",
+            type=click.Choice(["bins", "ranges", "cdf"]),
+            default="bins",
+            show_default=True,
+            help="what ordered groups are for: each by itself, sums over ranges of them, or cumulative counts",
+        ),
         click.option("--within", default=None, help="ask for bars of this half-width, and pay what that costs"),
         click.option("--epsilon", default=None, help="ask at this price (the expert's way)"),
     ):
@@ -84,6 +91,19 @@ def show_answers(answers: list[Answer], form: str, lang: Lang) -> None:
                 click.echo(shown(answer, lang=lang))
 
 
+def _compared(preview: Preview) -> list[dict[str, Any]]:
+    """The strategies compared for each statistic, and the variance of a question of the workload, in rows squared."""
+    whole = float(preview.bounded.whole) ** 2
+    return [
+        {
+            "workload": each.about,
+            "variance": {option.name: option.variance / whole for option in each.options},
+            "lower_bound": each.lower_bound / whole,
+        }
+        for each in preview.comparisons()
+    ]
+
+
 def _ranks_line(preview: Preview, name: str, width: float, lang: Lang) -> str:
     """How far a quantile's rank may be off, in rows and as a part of a group's."""
     from sfumato.show.text import decimal, percent
@@ -117,6 +137,7 @@ def show_previews(previews: list[Preview], session: Session, form: str, lang: La
                 "counted": preview.counted,
                 "noise": preview.noise(),
                 "cells": preview.bounded.size,
+                **({"strategies": _compared(preview)} if preview.workload != "bins" else {}),
             }
         )
     if form == "json":
@@ -146,6 +167,9 @@ def show_previews(previews: list[Preview], session: Session, form: str, lang: La
         click.echo(f" {words[2]:<9} {preview.counted}")
         click.echo(f" {words[4]:<9} {preview.bounded.size:,}")
         click.echo(f" {words[3]:<9} {preview.noise()}")
+        for each in preview.comparisons():
+            for line in each.shown(scale=float(preview.bounded.whole), french=french).splitlines():
+                click.echo(f" {'':<9} {line}")
     if len(previews) > 1:
         total = sum((preview.charge.amount for preview in previews), Fraction(0))
         click.echo(f" {'total':<9} {sign} {decimal_text(total)}")

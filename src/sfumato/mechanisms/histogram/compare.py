@@ -47,7 +47,7 @@ class Option:
 class Comparison:
     """The options, the least variance first. No strategy with continuous noise is below `lower_bound` (Li and Miklau 2013)."""
 
-    workload: Workload
+    workload: Workload | tuple[Workload, ...]
     options: tuple[Option, ...]
     lower_bound: float
 
@@ -60,12 +60,28 @@ class Comparison:
         """The mechanism of the best option."""
         return self.best.mechanism
 
+    @property
+    def about(self) -> str:
+        """The workload in words."""
+        return " by ".join(map(str, self.workload if isinstance(self.workload, tuple) else (self.workload,)))
+
     def __str__(self) -> str:
-        lines = [f"{self.workload}; expected squared error"]
+        return self.shown()
+
+    def shown(self, *, scale: float = 1.0, french: bool = False) -> str:
+        """A line for each option, the best first; a cell's unit is `scale` of what people count."""
+        rest = (
+            (" ; erreur quadratique attendue", "borne basse", "pour un bruit continu")
+            if french
+            else ("; expected squared error", "lower bound", "for continuous noise")
+        )
+        square = scale**2
+        lines = [f"{self.about}{rest[0]}"]
         lines += [
-            f"  {each.name:14} {each.variance:10.5g}   {each.mechanism.strategy.summary}" for each in self.options
+            f"  {each.name:14} {each.variance / square:10.5g}   {each.mechanism.strategy.summary}"
+            for each in self.options
         ]
-        return "\n".join([*lines, f"  {'lower bound':14} {self.lower_bound:10.5g}   for continuous noise"])
+        return "\n".join([*lines, f"  {rest[1]:14} {self.lower_bound / square:10.5g}   {rest[2]}"])
 
 
 def choose(
@@ -75,10 +91,12 @@ def choose(
     rho: Number | None = None,
     sensitivity: Sensitivity | Number = 1,
     one_cell: bool = False,
+    most: int = 0,
 ) -> Comparison:
     """Every strategy at this epsilon (Laplace noise) or rho (Gaussian noise), compared on the workload before any is run.
 
-    It depends on the workload and the promise only, never on rows. Strategies found by descent are kept for next time.
+    It depends on the workload and the promise only, never on rows. Strategies found by descent are kept for next time;
+    those whose rows could not hold `most` in a cell are left out.
     """
     if (epsilon is None) == (rho is None):
         raise BadInput("a promise was asked with neither or both of epsilon and rho", hint="give one of the two")
@@ -92,7 +110,9 @@ def choose(
         return LaplaceHistogram.calibrate(sensitivity=reach, epsilon=epsilon, strategy=strategy, one_cell=one_cell)
 
     options = []
-    for name, strategy in _strategies(workload, currency):
+    for name, strategy in strategies(workload, currency):
+        if strategy.limit < most:
+            continue
         mechanism = kept(strategy)
         options.append(Option(name, mechanism, mean_variance(mechanism, workload)))
     options.sort(key=lambda option: option.variance)
@@ -113,7 +133,8 @@ def floor_of(workload: Workload) -> float:
     return workload.singular_sum() ** 2 / (workload.bins * workload.count)
 
 
-def _strategies(workload: Workload, currency: Currency) -> Iterator[tuple[str, Strategy]]:
+def strategies(workload: Workload, currency: Currency) -> Iterator[tuple[str, Strategy]]:
+    """What is worth trying on one axis."""
     bins = workload.bins
     yield "flat", Flat(bins)
     if bins == 1:

@@ -68,24 +68,7 @@ class LaplaceHistogram(Histogram):
         return DiscreteLaplace(self.scale * scale)
 
     def _half_width(self, spread: Floats, miss: float) -> float:
-        """Chernoff: P(|sum u Z| > t) <= 2 exp(-h t) prod E exp(h u Z), the least t over h.
-
-        With a = exp(-1/b), E exp(x Z) = (1 - a)^2 / ((1 - a e^x)(1 - a e^-x)) for x < 1/b; as (1 - a e^x)(1 - a e^-x) is
-        (1 - a)^2 - 2 a (cosh x - 1), its logarithm is -log1p(-2 a (cosh x - 1)/(1 - a)^2).
-        """
-        rates = 1 / (self.strategy.row_scales * float(self.scale))
-        size = np.abs(spread.ravel())
-        size, rates = size[size > 0], rates[size > 0]
-        ratio = 4 * np.exp(-rates) / np.expm1(-rates) ** 2
-        top = float((rates / size).min())
-
-        def bound(h: float) -> float:
-            inside = 1 - ratio * np.sinh(h * size / 2) ** 2
-            if (inside <= 0).any():
-                return math.inf
-            return float((math.log(2 / miss) - np.log(inside).sum()) / h)
-
-        return least(bound, 0.0, top)
+        return chernoff(np.abs(spread.ravel()), 1 / (self.strategy.row_scales * float(self.scale)), miss)
 
     def audit_cases(self) -> Sequence[Case[Cells]]:
         """One unit more in a cell: the first, whose column is as long as any in all the examples."""
@@ -115,3 +98,22 @@ class LaplaceHistogram(Histogram):
         if moved == 0:
             raise BadInput("nothing to protect: the sensitivity is 0", hint="a public value needs no mechanism")
         return cls(scale=moved / positive(epsilon, name="epsilon"), **public)
+
+
+def chernoff(size: Floats, rates: Floats, miss: float) -> float:
+    """Chernoff: P(|sum u Z| > t) <= 2 exp(-h t) prod E exp(h u Z), the least t over h.
+
+    With a = exp(-1/b), E exp(x Z) = (1 - a)^2 / ((1 - a e^x)(1 - a e^-x)) for x < 1/b; as (1 - a e^x)(1 - a e^-x) is
+    (1 - a)^2 - 2 a (cosh x - 1), its logarithm is -log1p(-2 a (cosh x - 1)/(1 - a)^2).
+    """
+    size, rates = size[size > 0], rates[size > 0]
+    ratio = 4 * np.exp(-rates) / np.expm1(-rates) ** 2
+    top = float((rates / size).min())
+
+    def bound(h: float) -> float:
+        inside = 1 - ratio * np.sinh(h * size / 2) ** 2
+        if (inside <= 0).any():
+            return math.inf
+        return float((math.log(2 / miss) - np.log(inside).sum()) / h)
+
+    return least(bound, 0.0, top)

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from sfumato.core import Bug, NotSupported
+from sfumato.queries.bins import is_ordered
 from sfumato.queries.domain import KEYS, domain
 from sfumato.queries.expression import Expression, Literal, Measure, call, fields
 from sfumato.queries.infer import Scope, infer
@@ -92,6 +93,8 @@ def _key(key: Expression, rows: Rows) -> Key:
         )
     if not infer(key, scope).nullable:
         return Key(key, values)
+    if is_ordered(key) and not any(column.null == "refuse" for column in used):
+        return Key(key, values)  # what lies in no bin is in no group
     if any(column.null == "refuse" for column in used):
         raise _nulls()
     grouped = not used or any(column.null == "group" for column in used)

@@ -12,6 +12,7 @@ from typing import assert_never, final
 from sqlglot import exp
 
 from sfumato.core import Bug, NotSupported
+from sfumato.queries.bins import labels
 from sfumato.queries.evaluate import LOWER, UPPER
 from sfumato.queries.expression import Call, Expression, Field, Literal, Measure
 from sfumato.queries.infer import Type, literal_type, result
@@ -44,6 +45,8 @@ def formula(expression: Expression, columns: Mapping[str, Formula]) -> Formula:
             parts = [formula(each, columns) for each in arguments]
             of = result(operation, [part.type for part in parts], arguments)
             size = 1 + sum(part.size for part in parts) * REPEATS.get(operation, 1)
+            if operation == "bin":
+                size += parts[0].size * len(parts)
             if size > LARGEST:
                 raise NotSupported("this expression is too long", hint="ask for less at a time", code="SF021")
             return Formula(_call(operation, parts, of, arguments), of, size)
@@ -117,12 +120,29 @@ def _call(operation: str, parts: list[Formula], of: Type, arguments: tuple[Expre
             return (exp.Least if operation == "least" else exp.Greatest)(
                 this=first, expressions=others, ignore_nulls=True
             )
+        case "bin":
+            x, *edges = _aligned(parts)
+            names = labels([Fraction(part.type.constant or 0) for part in parts[1:]])
+            inside = exp.and_(exp.LTE(this=edges[0], expression=x), exp.LTE(this=x.copy(), expression=edges[-1].copy()))
+            return exp.Case(ifs=[exp.If(this=inside, true=_halved(x, edges, names))])
         case "lower" | "upper" | "trim" | "length" | "substring" | "concat":
             return _text(operation, [part.sql for part in parts])
         case "year" | "quarter" | "month" | "day" | "week" | "weekday" | "truncate" | "add_days" | "days_between":
             return _day(operation, parts, arguments)
         case _:
             return _number(operation, parts, of)
+
+
+def _halved(x: exp.Expr, edges: list[exp.Expr], names: tuple[str, ...]) -> exp.Expr:
+    """The name of the bin that x lies in, by halves: as many comparisons for a row as the number of bins has digits."""
+    if len(names) == 1:
+        return exp.Literal.string(names[0])
+    middle = len(names) // 2
+    below = exp.If(
+        this=exp.LT(this=x.copy(), expression=edges[middle].copy()),
+        true=_halved(x, edges[: middle + 1], names[:middle]),
+    )
+    return exp.Case(ifs=[below], default=_halved(x, edges[middle:], names[middle:]))
 
 
 def _text(operation: str, parts: list[exp.Expr]) -> exp.Expr:

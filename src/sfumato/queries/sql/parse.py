@@ -15,6 +15,7 @@ from typing import final
 from sqlglot import exp
 
 from sfumato.core import BadInput, Bug, NotSupported
+from sfumato.queries.bins import checked_edges
 from sfumato.queries.expression import Expression, Literal, Measure, MeasureKind, fields, measures
 from sfumato.queries.infer import Type
 from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Released, Select, Sort
@@ -279,6 +280,8 @@ class _Question:
             if isinstance(node, exp.Anonymous) and str(node.this).upper() == "LEVEL":
                 with self.text.placed(node):
                     return level_of(node, names, self.text)
+            if _is_histogram(node):
+                return self._bin(node, Scalar(self.text, leaf))
             if isinstance(node, exp.Window) and windowing is not None:
                 return windowing.read(node)
             if isinstance(node, exp.AggFunc | exp.Filter):
@@ -293,6 +296,22 @@ class _Question:
         self.text.only(node, "this", "table")
         with self.text.placed(node):
             return names.find(node.name, str(node.table))
+
+    def _bin(self, node: exp.Expr, scalar: Scalar) -> Typed:
+        """HISTOGRAM(x, edges): the name of the bin that x lies in."""
+        self.text.only(node, "this", "expressions")
+        with self.text.placed(node):
+            of, edges = (node.expressions[0], node.expressions[1:]) if node.expressions else (exp.null(), [])
+            if len(edges) == 1 and isinstance(edges[0], exp.Array):
+                self.text.only(edges[0], "expressions")
+                edges = edges[0].expressions
+            return binned(scalar.read(of), [self._number(each, scalar) for each in edges])
+
+    def _number(self, node: exp.Expr, scalar: Scalar) -> Fraction:
+        value = scalar.read(node).expression
+        if not isinstance(value, Literal) or isinstance(value.value, bool | str | date | None):
+            raise self.text.refuse(node, "a number is needed here", hint="write the number itself")
+        return Fraction(value.value)
 
     def _parameter(self, node: exp.Placeholder) -> Typed:
         self.text.only(node)
@@ -325,6 +344,7 @@ class _Question:
         outputs = [(*self._named(node), node) for node in tree.expressions]
         grouping = _Grouping(self, below, names, [(alias, inner) for alias, inner, _ in outputs])
         grouping.group(tree.args.get("group"))
+        grouping.bins([inner for _, inner, _ in outputs])
         chosen = [(alias or _default_name(inner), grouping.released(inner)) for alias, inner, _ in outputs]
         columns = tuple(zip(_distinct([alias for alias, _ in chosen]), (e.expression for _, e in chosen), strict=True))
         aliases = dict(chosen)
@@ -336,6 +356,8 @@ class _Question:
         used |= {m for order in orders for m in measures(order.by)}
         if not used and not grouping.keys:
             raise self._rows_belong_to_people(tree)
+        if not used and any(_is_histogram(inner) for _, inner, _ in outputs):
+            columns, used = (*columns, (_distinct([*dict(columns), "count"])[-1], Measure("rows"))), {Measure("rows")}
         if not used:
             raise self.text.refuse(tree, "nothing is measured here: the keys are public", hint="add COUNT(*)")
         plan: Released = Aggregate(below.rows, tuple(grouping.keys), tuple(used))
@@ -419,15 +441,23 @@ class _Grouping:
             return
         self.text.only(clause, "expressions")
         for node in clause.expressions:
-            key = self.row(self._meant(node))
-            expression = spelled(key.expression)
-            if not fields(expression):
-                raise self.text.refuse(node, "a key that reads no column is no key", hint="group by a column")
-            with self.text.placed(node):
-                self._check(Aggregate(self.below.rows, (expression,), ()))
-            if expression not in self.types:
-                self.keys.append(expression)
-                self.types[expression] = _released(key.type)
+            self._group(node, self.row(self._meant(node)))
+
+    def bins(self, outputs: list[exp.Expr]) -> None:
+        """A HISTOGRAM in the SELECT list is a key, whether GROUP BY names it or not."""
+        for node in outputs:
+            if _is_histogram(node):
+                self._group(node, self.row(node))
+
+    def _group(self, node: exp.Expr, key: Typed) -> None:
+        expression = spelled(key.expression)
+        if not fields(expression):
+            raise self.text.refuse(node, "a key that reads no column is no key", hint="group by a column")
+        with self.text.placed(node):
+            self._check(Aggregate(self.below.rows, (expression,), ()))
+        if expression not in self.types:
+            self.keys.append(expression)
+            self.types[expression] = _released(key.type)
 
     def row(self, node: exp.Expr) -> Typed:
         """A row-level expression that may be grouped by or measured: anything but the unit itself."""
@@ -547,13 +577,7 @@ class _Grouping:
         if len(given) == 1 and isinstance(given[0], exp.Array):
             self.text.only(given[0], "expressions")
             given = given[0].expressions
-        found = []
-        for each in given:
-            value = self.rowwise.read(each).expression
-            if not isinstance(value, Literal) or isinstance(value.value, bool | str | date | None):
-                raise self.text.refuse(each, "a quantile is a number", hint="write QUANTILE(x, 0.5)")
-            found.append(Fraction(value.value))
-        return checked_quantiles(found)
+        return checked_quantiles([self.question._number(each, self.rowwise) for each in given])
 
     def _count(self, of: exp.Expr, condition: Typed | None) -> Measure:
         if isinstance(of, exp.Star):
@@ -584,6 +608,17 @@ class _Grouping:
 
     def _where(self, of: Typed, condition: Typed | None) -> Typed:
         return of if condition is None else apply("case", condition, of, self.rowwise.constant(None))
+
+
+def _is_histogram(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and str(node.this).upper() == "HISTOGRAM"
+
+
+def binned(of: Typed, edges: Sequence[Fraction]) -> Typed:
+    """The name of the bin that a number lies in."""
+    if of.type.kind != "number":
+        raise NotSupported("bins are of numbers", hint="group by the column itself", code="SF021")
+    return apply("bin", of, *(literal(edge) for edge in checked_edges(edges)))
 
 
 def checked_quantiles(asked: Sequence[Fraction]) -> tuple[Fraction, ...]:
@@ -636,6 +671,8 @@ def _released(of: Type) -> Type:
 def _default_name(node: exp.Expr) -> str:
     while isinstance(node, exp.Filter | exp.Paren):
         node = node.this
+    if _is_histogram(node) and node.expressions and isinstance(node.expressions[0], exp.Column):
+        node = node.expressions[0]
     if isinstance(node, exp.Column):
         return str(node.name)
     return node.sql_name().lower() if isinstance(node, exp.Func) else "value"
