@@ -50,7 +50,7 @@ class Answer:
     @property
     def measured(self) -> tuple[str, ...]:
         """The columns that carry noise."""
-        measured = set(self.preview.within())
+        measured = self.preview.measured
         rows = self.result.rows
         found = {
             self.columns[i] for row in rows for i, cell in enumerate(row) if isinstance(cell, Estimate | Estimates)
@@ -146,6 +146,16 @@ class Answer:
     def refine(self, *, epsilon: Number) -> Answer:
         """Pay more for the same question: new noise on the same integers, pooled with what was released before."""
         return self.session.refine(self, epsilon=epsilon)
+
+    def range(self, low: Any = None, high: Any = None, *, column: str | None = None, **keys: Any) -> Estimate:
+        """The sum over the groups from `low` to `high` along the ordered key, both counted in. Free; its bar is the sum's own.
+
+        Without an end it runs to the key's own: range(None, 17) is a cumulative count. Other keys by name: sex="F".
+        """
+        from sfumato.curator.ranges import ranged
+
+        sources = self.sources or (self.preview,)
+        return ranged(sources, [self.session.parts(each) for each in sources], column, low, high, keys)
 
     def plot(self) -> Any:
         """An Altair chart with error bars."""

@@ -170,6 +170,13 @@ class Preview:
         return frozenset(name for name, each in columns if isinstance(each, Measure) and each.kind in kinds)
 
     @property
+    def measured(self) -> frozenset[str]:
+        """The columns that are measures themselves."""
+        question = self.bounded.question
+        columns = question.columns if isinstance(question, Select) else ()
+        return frozenset(name for name, each in columns if isinstance(each, Measure))
+
+    @property
     def quantiles(self) -> dict[str, tuple[Fraction, ...]]:
         """The columns of quantiles, and which these are."""
         question = self.bounded.question

@@ -11,7 +11,7 @@ from sfumato.core.errors import BadInput, BudgetExceeded, Bug, EngineFailed
 from sfumato.core.exact import Number, decimal_text, positive
 from sfumato.curator.answer import Answer
 from sfumato.curator.ledger.ledger import Committed, Ledger, Left, Reserved
-from sfumato.curator.opened import opened, pooled
+from sfumato.curator.opened import opened, parts, pooled
 from sfumato.curator.parts import stored, taken
 from sfumato.curator.preview import Preview
 from sfumato.curator.settle import settle
@@ -186,6 +186,10 @@ class Session:
             replayed=found.replayed and not found.charged.amount,
             session=self,
         )
+
+    def parts(self, preview: Preview) -> list[Any]:
+        """What was released of each statistic of a question that was answered."""
+        return parts(preview, self._stored(preview))
 
     def _stored(self, preview: Preview) -> Mapping[str, Any]:
         found = self.dataset.ledger.find(preview.key)

@@ -35,7 +35,9 @@ def within_of_pooled(
     miss = float(1 - probability(confidence, name="confidence"))
     if miss == 1:
         return 0.0
-    spread = np.abs(first.strategy.weights(asked)).ravel()
+    if len(mechanisms) == 1 and parts[0] == 1:
+        return first.within_of(asked.reshape(first.strategy.shape), confidence)
+    spread = np.abs(first.strategy.weights(asked.reshape(first.strategy.shape))).ravel()
     own = first.strategy.row_scales
     sizes = np.concatenate([spread * float(part) for part in parts])
     rounding = float(np.abs(asked).sum()) / (1 << 21)
