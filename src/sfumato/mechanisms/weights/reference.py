@@ -20,14 +20,17 @@ from sfumato.mechanisms.weights.rows import Rows
 
 _CENTRE = 1 << 20
 
+CONSTANT = Fraction(1, 2)
+"""The coordinate of the intercept. It is penalised like the others, so it is bounded like the others; it is never released."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
 class Reference:
     """Public rows, coded, in their own order. All rows, private ones too, are seen from their mean, the `centre`.
 
-    Seen from the public mean, the logistic regression that is fitted needs no intercept to first order; an intercept
-    without a penalty would have no bounded sensitivity.
+    Seen from the public mean, the logistic regression that is fitted needs no intercept to first order, so a short one is
+    enough: it adds little to how far one row reaches, and takes most of the bias of large shifts (`benchmarks/weights.py`).
     """
 
     columns: Columns
@@ -82,11 +85,11 @@ class Reference:
     def farthest(self, relation: Relation) -> Fraction:
         """How far one row can move the sum of s(u) u, at most, in the Euclidean norm, for shares s(u) within [0, 1].
 
-        Adding or taking away a row u: |s u| <= |u|, whose square is at most the sum over columns of the largest. Replacing u
-        by v: |s u - t v| is convex in (s, t), so at most |u|, |v| or |u - v|, the last with a square of 1 at most per number
-        and 2 per category. In exact numbers, and rounded up.
+        Adding or taking away a row u: |s u| <= |u|, whose square is at most the sum over columns of the largest, and the
+        intercept's. Replacing u by v: |s u - t v| is convex in (s, t), so at most |u|, |v| or |u - v|, the last with a square
+        of 1 at most per number, 2 per category and nothing for the intercept. In exact numbers, and rounded up.
         """
-        one, two, start = Fraction(0), Fraction(0), 0
+        one, two, start = CONSTANT**2, Fraction(0), 0
         for column in self.columns.columns:
             c = [Fraction(value) for value in self.centre[start : start + column.width].tolist()]
             match column:

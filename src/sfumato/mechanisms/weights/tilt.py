@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.core.errors import Bug
 from sfumato.core.exact import sqrt_up
 from sfumato.mechanisms.weights.column import Floats
-from sfumato.mechanisms.weights.reference import Reference
+from sfumato.mechanisms.weights.reference import CONSTANT, Reference
 from sfumato.mechanisms.weights.rows import Rows
 
 _BLOCK = 128
@@ -45,8 +45,11 @@ class Objective:
 
     @classmethod
     def of(cls, rows: Rows, reference: Reference, *, size: Fraction, penalty: Fraction) -> Objective:
+        """With the intercept's constant coordinate last."""
         seen = reference.seen(reference.columns.checked(rows.codes))
-        return cls(seen, rows.weights.astype(np.float64), size, reference.coordinates, penalty)
+        return cls(
+            _lengthened(seen), rows.weights.astype(np.float64), size, _lengthened(reference.coordinates), penalty
+        )
 
     def gradient(self, tilt: Floats) -> Floats:
         pull = _block_sums(self.private, self.weights * _sigmoid(-(self.private @ tilt)))
@@ -103,6 +106,11 @@ def solve(objective: Objective, tolerance: Fraction) -> Floats:
         "the fit of the weights did not reach its tolerance, so nothing was released",
         hint="give a larger tolerance, or a size nearer to the number of rows",
     )
+
+
+def _lengthened(seen: Floats) -> Floats:
+    longer: Floats = np.column_stack([seen, np.full(len(seen), float(CONSTANT))])
+    return longer
 
 
 def _sigmoid(x: Floats) -> Floats:

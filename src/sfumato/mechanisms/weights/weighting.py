@@ -55,7 +55,7 @@ class Weighting(Mechanism[Rows, Steps]):
 
         L farthest / (2 penalty size) + tolerance / penalty
 
-    at most in the Euclidean norm. In steps, after flooring, divide by the grain and add sqrt(d); the sum over d
+    at most in the Euclidean norm; leaving out the intercept brings nothing further apart. In steps, after flooring, divide by the grain and add sqrt(d); the sum over d
     coordinates is at most sqrt(d) times that. `size` is public: under add/remove the number of rows plays no part.
     """
 
@@ -107,7 +107,7 @@ class Weighting(Mechanism[Rows, Steps]):
         if not isinstance(value, Rows):
             raise BadInput("the private table is not coded rows", hint="give Rows.of(codes, weights)")
         objective = Objective.of(value, self.reference, size=self.size, penalty=self.penalty)
-        return tuple(Grid(self.step).floor(solve(objective, self.tolerance)).tolist())
+        return tuple(Grid(self.step).floor(solve(objective, self.tolerance)[:-1]).tolist())
 
     @final
     def sample(self, value: Rows, source: Source) -> Steps:
