@@ -34,6 +34,7 @@ ONLY_IN = {
     ),
     "pyspark": ("engines/spark.py",),
     "dp_accounting": ("accounting/",),
+    "sklearn": ("mechanisms/pufferfish/fit.py",),
     "altair": ("show/",),
     "jinja2": ("show/",),
     "rich": ("show/", "apps/"),

@@ -16,7 +16,7 @@ from sfumato.accounting.rounding import above
 from sfumato.accounting.zcdp import Zcdp, line_of
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import sqrt_up, up
-from sfumato.core.neighbours import Neighbours
+from sfumato.core.neighbours import Neighbours, Relation
 
 LEAST_DELTA = 1e-10
 """What the Fourier transforms of numeric composition leave of a delta below this is noise."""
@@ -133,6 +133,11 @@ def _composed(counts: Counter[Loss]) -> Loss:
             hint="compute both under the relation and unit of one policy; Pufferfish losses keep their own account",
         )
     about = next(iter(counts)).about
+    if about.relation is Relation.SECRETS and sum(counts.values()) > 1:
+        raise NotSupported(
+            "two Pufferfish releases do not add up: what both tell together of a secret is not known from each",
+            hint="release all the numbers as one vector, priced once on beliefs about the vector",
+        )
     gaussians = {loss: times for loss, times in counts.items() if isinstance(loss, Gdp)}
     lines = {loss: times for loss, times in counts.items() if isinstance(loss, Zcdp)}
     merged = {loss: times for loss, times in counts.items() if loss not in gaussians and loss not in lines}

@@ -16,7 +16,7 @@ from sfumato.accounting.rounding import above, exp_up, turned
 from sfumato.accounting.zcdp import Zcdp, line_of
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import up
-from sfumato.core.neighbours import Neighbours
+from sfumato.core.neighbours import Neighbours, Relation
 from sfumato.core.sensitivity import Sensitivity
 
 
@@ -102,6 +102,11 @@ def group(loss: Loss, size: int) -> Loss:
         raise BadInput("a group must have at least one unit", hint="give a size of 1 or more")
     if size == 1:
         return loss
+    if loss.about.relation is Relation.SECRETS:
+        raise NotSupported(
+            "a Pufferfish promise is about secrets, and has no groups of units",
+            hint="name the group's secret, and price it",
+        )
     match loss:
         case Pure(bound=bound, about=about):
             return Pure(bound * size, about)

@@ -28,6 +28,7 @@ from sfumato.mechanisms.number.lattice_noise import LatticeNoise
 from sfumato.mechanisms.number.online_bounded_noise import OnlineBoundedNoise
 from sfumato.mechanisms.number.staircase import Staircase
 from sfumato.mechanisms.number.truncated_laplace import TruncatedLaplace
+from sfumato.mechanisms.pufferfish.laplace import PufferfishLaplace
 from sfumato.mechanisms.quantile.histogram_method import HistogramMethod
 from sfumato.mechanisms.quantile.independent import IndependentQuantiles
 from sfumato.mechanisms.quantile.inverse_sensitivity import InverseSensitivity
@@ -82,6 +83,7 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     GeometricKeys,
     LaplaceWeights,
     GaussianWeights,
+    PufferfishLaplace,
 )
 """Every mechanism: the contract suite, the audit and the documentation walk this list."""
 
@@ -118,6 +120,7 @@ __all__ = [
     "OnlineBoundedNoise",
     "PermuteAndFlip",
     "Piecewise",
+    "PufferfishLaplace",
     "RandomizedResponse",
     "RangedResponse",
     "RecursiveQuantiles",

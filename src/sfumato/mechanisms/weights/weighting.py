@@ -55,8 +55,9 @@ class Weighting(Mechanism[Rows, Steps]):
 
         L farthest / (2 penalty size) + tolerance / penalty
 
-    at most in the Euclidean norm; leaving out the intercept brings nothing further apart. In steps, after flooring, divide by the grain and add sqrt(d); the sum over d
-    coordinates is at most sqrt(d) times that. `size` is public: under add/remove the number of rows plays no part.
+    at most in the Euclidean norm; leaving out the intercept brings nothing further apart. In steps, after flooring, divide by
+    the grain and add sqrt(d); the sum over d coordinates is at most sqrt(d) times that. `size` is public: under add/remove the
+    number of rows plays no part.
     """
 
     reference: Reference
