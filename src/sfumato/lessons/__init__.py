@@ -6,10 +6,14 @@ from sfumato.core.errors import BadInput
 from sfumato.lessons.bruit import LESSON as BRUIT
 from sfumato.lessons.lesson import Lesson, Terms, Told
 from sfumato.lessons.mallory import LESSON as MALLORY
+from sfumato.lessons.sensibilite import LESSON as SENSIBILITE
 from sfumato.lessons.seuil import LESSON as SEUIL
+from sfumato.lessons.voisines import LESSON as VOISINES
 
 LESSONS: tuple[Lesson, ...] = (
     MALLORY,
+    VOISINES,
+    SENSIBILITE,
     BRUIT,
     SEUIL,
 )
