@@ -54,7 +54,7 @@ REFUSED = [
     ("SELECT AVG(weight) FROM adult", "SF002", 1, 8),
     ("SELECT COUNT(*) FROM adult WHERE weight > 1", "SF002", 1, 34),
     ("SELECT SUM(age * age * age * age * age * age * age * age * age * age) FROM adult", "SF002", 1, 12),
-    ("SELECT zip, COUNT(*) FROM adult GROUP BY zip", "SF005", 1, 42),
+    ("SELECT note, COUNT(*) FROM adult GROUP BY note", "SF005", 1, 43),
     ("SELECT note, COUNT(*) FROM adult\nGROUP BY note", "SF005", 2, 10),
     ("SELECT income, COUNT(*) FROM adult GROUP BY income", "SF005", 1, 45),
     ("SELECT MAX(age) FROM adult", "SF011", 1, 12),

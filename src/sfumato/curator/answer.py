@@ -119,6 +119,7 @@ class Answer:
             "noise": self.preview.noise(),
             "covers": "noise",
             **({"ranks": self.ranks} if self.preview.quantiles else {}),
+            "threshold": self.preview.threshold,
             "missing": asdict(missing_of(self.preview.bounded.tally)),
             "confidence": decimal_text(self.preview.confidence),
             "replayed": self.replayed,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sfumato.curator.ledger.ledger import Ledger
     from sfumato.curator.release.publication import Publication
     from sfumato.engines.base import Engine
-    from sfumato.queries.bounded import Bounded, Vector
+    from sfumato.queries.bounded import Bounded
     from sfumato.queries.ingested import Ingested
     from sfumato.queries.schema import Schema
 
@@ -83,10 +83,11 @@ class Dataset:
         """Whether the engine is there: what keeps it from opening is said before anything is charged."""
         return self._engine is not None
 
-    def exact(self, bounded: Bounded) -> Private[tuple[Vector, ...]]:
-        """The exact answer, sealed: one vector for each statistic."""
+    def exact(self, bounded: Bounded) -> Private[Any]:
+        """The exact answer, sealed: one vector for each statistic; or private groups, by name."""
         engine = self.engine
-        return Private(engine.execute(bounded.sql(engine.dialect, self._ingested))).map(bounded.vectors)
+        exact = Private(engine.execute(bounded.sql(engine.dialect, self._ingested)))
+        return exact.map(bounded.found) if bounded.private else exact.map(bounded.vectors)
 
     def publish(self, *, epsilon: Number, delta: Number = 0, **terms: Any) -> Publication:
         """A batch of products on one budget, published once: `with data.publish(epsilon=1, delta="1e-6") as p: ...`

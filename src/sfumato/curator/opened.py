@@ -12,6 +12,7 @@ from sfumato.curator.parts import restored
 from sfumato.mechanisms.histogram.histogram import Histogram
 from sfumato.queries.answer import Result
 from sfumato.queries.answer import answer as assemble
+from sfumato.queries.groups import keys_of
 from sfumato.queries.plan import Ranked
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 def opened(preview: Preview, stored: Mapping[str, Any]) -> Result:
     """The rows of one release."""
-    return assemble(preview.bounded, parts(preview, stored), preview.cell_widths(), preview.ranks())
+    told = [keys_of(name) for name in stored["keys"]] if preview.bounded.private else None
+    return assemble(preview.bounded, parts(preview, stored), preview.cell_widths(), preview.ranks(), told=told)
 
 
 def pooled(previews: Sequence[Preview], stored: Sequence[Mapping[str, Any]]) -> Result:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 from sfumato.accounting import Filter, Loss
 from sfumato.core.canonical import digest
-from sfumato.core.errors import BadInput, NotSupported
+from sfumato.core.errors import BadInput, Bug, NotSupported
 from sfumato.core.exact import Number, decimal_text, positive, probability, up
 from sfumato.curator.choose import choose, comparisons
+from sfumato.curator.keys import choose_keys, share_of_delta, stated
 from sfumato.curator.ledger.records import Charge
 from sfumato.curator.words import coarse, histogram_words, quantile_words
-from sfumato.mechanisms import Mechanism
+from sfumato.mechanisms import GaussianKeys, GeometricKeys, LaplaceKeys, Mechanism
 from sfumato.mechanisms.histogram.histogram import Histogram
 from sfumato.queries.answer import Ranks, counting_of, estimate, holder
 from sfumato.queries.bounded import Bounded
 from sfumato.queries.expression import Measure
-from sfumato.queries.plan import Aggregate, Ranked, Rowwise, Select, aggregate_of, tables_of
+from sfumato.queries.plan import Aggregate, Heads, Ranked, Rowwise, Select, aggregate_of, tables_of
 
 if TYPE_CHECKING:
     from sfumato.mechanisms.histogram.axis import Kind
@@ -44,6 +45,8 @@ class Preview:
     confidence: Fraction
     at: int = 1000
     workload: Kind = "bins"
+    delta: Fraction | None = None
+    """What was asked for with private keys; None: their share of the budget's."""
     wording: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     """How it was said, where the ledger is to remember that: a server hands an answer out again by its name."""
 
@@ -59,11 +62,31 @@ class Preview:
         confidence: Fraction,
         at: int = 1000,
         workload: Kind = "bins",
+        delta: Number | None = None,
     ) -> Self:
-        """The question at a price in epsilon."""
+        """The question at a price in epsilon; with private keys, in delta too."""
         price = positive(epsilon, name="epsilon")
+        if bounded.private and workload != "bins":
+            raise NotSupported(
+                "ranges are asked of groups that nobody lists",
+                hint="ask for each group by itself; ranges need ordered public keys",
+                code="SF005",
+            )
         mechanisms = choose(bounded, price, budget, at=at, workload=workload)
-        return cls(bounded, mechanisms, price, budget, version, policy, confidence, at, workload)
+        mass = None if delta is None else positive(delta, name="delta")
+        if bounded.private:
+            keys = choose_keys(
+                bounded.sensitivities[0],
+                mechanisms[0],
+                told=Heads(told=True) in bounded.tally.statistics,
+                share=price / len(mechanisms),
+                delta=share_of_delta(mass, epsilon=price, budget=budget),
+                budget=budget,
+            )
+            mechanisms = (keys, *mechanisms[1:])
+        elif mass is not None:
+            raise BadInput("these groups are public: they cost no delta", hint="leave --delta out")
+        return cls(bounded, mechanisms, price, budget, version, policy, confidence, at, workload, mass)
 
     @classmethod
     def reaching(
@@ -77,6 +100,7 @@ class Preview:
         policy: str,
         confidence: Fraction,
         workload: Kind = "bins",
+        delta: Number | None = None,
     ) -> Self:
         """The cheapest price, to two digits, at which bars are at most `within` wide in groups of `at` rows.
 
@@ -105,6 +129,7 @@ class Preview:
                 confidence=confidence,
                 at=at,
                 workload=workload,
+                delta=delta,
             )
 
         def reached(epsilon: Fraction) -> bool:
@@ -138,7 +163,10 @@ class Preview:
     def losses(self) -> tuple[Loss, ...]:
         """What each statistic costs."""
         pairs = zip(self.mechanisms, self.bounded.sensitivities, strict=True)
-        return tuple(mechanism.loss(sensitivity) for mechanism, sensitivity in pairs)
+        share = self.epsilon / len(self.mechanisms)
+        return tuple(
+            stated(mechanism.loss(sensitivity), share=share, budget=self.budget) for mechanism, sensitivity in pairs
+        )
 
     @property
     def loss(self) -> Loss:
@@ -199,7 +227,18 @@ class Preview:
 
     def priced(self) -> dict[str, Any]:
         """The terms that it was asked on, as canonical JSON spells them."""
-        return {"epsilon": str(self.epsilon), "at": self.at, "confidence": str(self.confidence)}
+        said = {"epsilon": str(self.epsilon), "at": self.at, "confidence": str(self.confidence)}
+        return said if self.delta is None else {**said, "delta": str(self.delta)}
+
+    @property
+    def told(self) -> bool:
+        """Whether the number of units of each private group is part of the answer."""
+        return Heads(told=True) in self.bounded.tally.statistics
+
+    @property
+    def threshold(self) -> int | None:
+        """Below how many units private groups are withheld, noise included; None where groups are public."""
+        return int(self.mechanisms[0].threshold) if self.bounded.private else None  # type: ignore[attr-defined]
 
     def described(self) -> list[dict[str, str]]:
         """The mechanisms, as keys and certificates spell them."""
@@ -224,6 +263,9 @@ class Preview:
                 continue
             if isinstance(mechanism, Histogram):
                 words.append(histogram_words(mechanism, self.bounded.whole))
+                continue
+            if isinstance(statistic, Heads):
+                words.append(_of_keys(mechanism))
                 continue
             unit = self.bounded.whole * (statistic.top if isinstance(statistic, Rowwise) else 1)
             name, field = ("Laplace", "scale") if mechanism.noise_field == "scale" else ("Gaussian", "sigma")
@@ -288,6 +330,18 @@ class Preview:
             self.bounded.whole,
         )
         return Fraction(0) if found.within is None else found.within
+
+
+def _of_keys(mechanism: Mechanism[Any, Any]) -> str:
+    """The noise that private groups are told by, in words."""
+    match mechanism:
+        case LaplaceKeys(threshold, scale):
+            return f"keys: discrete Laplace, scale {decimal_text(scale)}, threshold {threshold}"
+        case GaussianKeys(threshold, sigma):
+            return f"keys: discrete Gaussian, sigma {decimal_text(sigma)}, threshold {threshold}"
+        case GeometricKeys(bound, scale):
+            return f"keys: truncated geometric, scale {decimal_text(scale)}, threshold {bound + 1}"
+    raise Bug("private groups are told by an unknown mechanism")
 
 
 def _typical(statistic: Any, at: int, whole: int) -> list[int]:

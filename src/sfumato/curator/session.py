@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
-from sfumato.core.errors import BadInput, BudgetExceeded, Bug, EngineFailed
+from sfumato.core.errors import BadInput, BudgetExceeded, Bug, EngineFailed, NotSupported
 from sfumato.core.exact import Number, decimal_text, positive
 from sfumato.curator.answer import Answer
+from sfumato.curator.keys import released
 from sfumato.curator.ledger.ledger import Committed, Ledger, Left, Reserved
 from sfumato.curator.opened import opened, parts, pooled
 from sfumato.curator.parts import stored, taken
@@ -19,9 +20,11 @@ from sfumato.queries.frame import Frame, Question, frame
 from sfumato.queries.plan import Released
 
 if TYPE_CHECKING:
+    from sfumato.core.private import Private
     from sfumato.curator.dataset import Dataset
     from sfumato.curator.live import Live
     from sfumato.mechanisms.stream.interactive import Interactive
+    from sfumato.queries.bounded import Bounded
 
 Asked = str | Question | Released | Preview
 """SQL text, a question of a frame, its plan, or what `preview` returned."""
@@ -54,6 +57,7 @@ class Session:
         at: int = 1000,
         confidence: Number | None = None,
         workload: str = "bins",
+        delta: Number | None = None,
     ) -> Preview:
         """The priced question, free: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows.
 
@@ -62,7 +66,13 @@ class Session:
         if isinstance(question, Preview):
             return question
         return self.dataset.terms.preview(
-            self.plan(question), epsilon=epsilon, within=within, at=at, confidence=confidence, workload=workload
+            self.plan(question),
+            epsilon=epsilon,
+            within=within,
+            at=at,
+            confidence=confidence,
+            workload=workload,
+            delta=delta,
         )
 
     def ask(self, question: Asked, **price: Any) -> Answer:
@@ -80,6 +90,12 @@ class Session:
 
         Quantiles are asked again: the surer of the releases stands.
         """
+        if answer.preview.bounded.private:
+            raise NotSupported(
+                "which private groups are told is drawn anew each time, so two answers cannot be pooled",
+                hint="ask again at a higher price",
+                code="SF005",
+            )
         before = answer.sources or (answer.preview,)
         salted = Preview.of(
             answer.preview.bounded,
@@ -159,21 +175,27 @@ class Session:
 
     def computed(self, preview: Preview) -> dict[str, Any]:
         """What the ledger stores of a question that was charged: its noisy integers."""
-        return {"vectors": [stored(part) for part in self._noisy(preview)]}
+        exact = self._exact(preview.bounded)
+        if preview.bounded.private:
+            return released(preview, exact)
+        return {"vectors": [stored(part) for part in self._noisy(preview, exact)]}
 
-    def _noisy(self, preview: Preview) -> list[Any]:
-        """The exact answer, sealed as soon as it exists, and one mechanism's release of each of its parts."""
-        bounded = preview.bounded
+    def _exact(self, bounded: Bounded) -> Private[Any]:
+        """The exact answer, sealed as soon as it exists."""
         try:
-            exact = self.dataset.exact(bounded)
+            return self.dataset.exact(bounded)
         except EngineFailed:
             self.dataset.ledger.freeze(self.analyst, reason="the engine failed after a charge")
             raise
-        released = []
+
+    def _noisy(self, preview: Preview, exact: Private[Any]) -> list[Any]:
+        """One mechanism's release of each part of the exact answer."""
+        bounded = preview.bounded
+        noisy = []
         for place, (mechanism, sensitivity) in enumerate(zip(preview.mechanisms, bounded.sensitivities, strict=True)):
             part = exact.map(lambda parts, at=place, by=mechanism: taken(parts[at], bounded, by))  # type: ignore[misc]
-            released.append(mechanism.release(part, sensitivity).value)
-        return released
+            noisy.append(mechanism.release(part, sensitivity).value)
+        return noisy
 
     def answered(self, preview: Preview, found: Committed) -> Answer:
         """What the ledger stored, as an answer."""
@@ -226,4 +248,5 @@ def replace_price(preview: Preview, epsilon: Fraction) -> Preview:
         confidence=preview.confidence,
         at=preview.at,
         workload=preview.workload,
+        delta=preview.delta,
     )

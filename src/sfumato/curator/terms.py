@@ -37,6 +37,7 @@ class Terms:
         at: int = 1000,
         confidence: Number | None = None,
         workload: str = "bins",
+        delta: Number | None = None,
     ) -> Preview:
         """The priced question: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows.
 
@@ -59,6 +60,7 @@ class Terms:
                 policy=self.policy,
                 confidence=sure,
                 workload=kind,
+                delta=delta,
             )
         assert epsilon is not None
         return Preview.of(
@@ -70,6 +72,7 @@ class Terms:
             policy=self.policy,
             confidence=sure,
             workload=kind,
+            delta=delta,
         )
 
     def sure(self, asked: Number | None) -> Fraction:

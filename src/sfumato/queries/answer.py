@@ -22,6 +22,7 @@ from sfumato.queries.plan import (
     Aggregate,
     Distinct,
     Having,
+    Heads,
     Limit,
     Ranked,
     Released,
@@ -104,22 +105,26 @@ def answer(
     released: Sequence[Vector | Places],
     within: Sequence[Fraction | None] | None = None,
     ranks: Mapping[int, Ranks] = MappingProxyType({}),
+    *,
+    told: Sequence[tuple[Value, ...]] | None = None,
 ) -> Result:
     """The rows of an answer: what was measured in each group, then HAVING, ORDER BY, LIMIT and the SELECT list.
 
-    `ranks` is for the quantiles among the statistics, by their place.
+    `ranks` is for the quantiles among the statistics, by their place. `told` are the private groups that were released, in the
+    order of the vectors.
     """
     statistics = bounded.tally.statistics
     widths = tuple(within) if within is not None else (None,) * len(statistics)
     places = {measure: statistics.index(holder(measure, bounded)) for measure in _asked(bounded.question)}
-    size, whole = bounded.size, bounded.whole
+    every = bounded.groups() if told is None else tuple(told)
+    size, whole = len(every), bounded.whole
     columns = [
         [_list(vector[size * row : size * (row + 1)]) for row in range(max(1, statistic.width))]
         for statistic, vector in zip(statistics, released, strict=True)
     ]
     counts = {at: counting_of(statistics[at], bounded) for at in ranks}
     groups = []
-    for group, keys in enumerate(bounded.groups()):
+    for group, keys in enumerate(every):
 
         def cells(at: int, group: int = group) -> list[Any]:
             return [row[group] for row in columns[at]]
@@ -175,6 +180,9 @@ def holder(measure: Measure, bounded: Bounded) -> Statistic:
     """The statistic that a measure is read from."""
     statistics = bounded.tally.statistics
     scope = scope_of(bounded.tally.child)
+    heads = Heads(told=True)
+    if heads in statistics and (measure.kind == "units" or (measure.kind == "rows" and bounded.whole == 1)):
+        return heads
     match measure.kind:
         case "units":
             return Units()
@@ -206,6 +214,8 @@ def estimate(
     |P - r (P + Q)| <= h for r gives h / (P + Q) to either side, exactly. A variance is r(1 - r)-like in its three cells;
     its half-width is that of the linear combination of the noises to first order, by the same theorem, plus (h / n)^2.
     """
+    if isinstance(statistic, Heads):
+        return _not_negative(Fraction(cells[0]), width)
     if isinstance(statistic, Units | Distinct):
         return _not_negative(Fraction(cells[0], whole), width and width / whole)
     if isinstance(statistic, Ranked):

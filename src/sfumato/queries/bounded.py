@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from sfumato.core import Bug, Sensitivity
 from sfumato.core.neighbours import Neighbours
+from sfumato.queries.groups import Groups, value_of
 from sfumato.queries.infer import infer
 from sfumato.queries.ingested import Ingested, counted_at_ingest
 from sfumato.queries.places import Places
@@ -71,12 +72,19 @@ class Bounded:
         return together(self.sensitivities)
 
     @property
+    def private(self) -> bool:
+        """Whether which groups there are is released too, above a threshold."""
+        return self.tally.private
+
+    @property
     def size(self) -> int:
-        """How many groups there are; 1 without keys."""
+        """How many public groups there are; 1 without keys."""
         return math.prod(len(key.values) for key in self.tally.keys)
 
     def groups(self) -> tuple[tuple[Value, ...], ...]:
         """The public keys of every group, in the order of the vectors; the last key runs fastest."""
+        if self.private:
+            raise Bug("private groups were about to be listed")
         return tuple(product(*(key.values for key in self.tally.keys)))
 
     def sql(self, dialect: str, ingested: Mapping[str, Ingested] = _NOTHING) -> str:
@@ -121,6 +129,15 @@ class Bounded:
             where, weight = (exact.column(name).to_numpy()[mine] for name in ("b", "c0"))
             found.append(Places.of(groups[mine], where, weight))
         return tuple(found)
+
+    def found(self, exact: Any) -> Groups:
+        """The engine's table as private groups by name, each with its cells."""
+        scope = scope_of(self.tally.child)
+        types = [infer(key.of, scope) for key in self.tally.keys]
+        columns = [exact.column(f"k{position}").to_pylist() for position in range(len(types))]
+        keys = [tuple(map(value_of, row, types)) for row in zip(*columns, strict=True)]
+        width = sum(each.width for each in self.tally.statistics)
+        return Groups.of(keys, [exact.column(f"c{position}").to_numpy() for position in range(width)])
 
     def _places(self, exact: Any) -> Any:
         """Where each row of the engine's table belongs among the groups."""

@@ -212,10 +212,14 @@ class Weigh:
 @final
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A column that groups are told apart by, and all its public values in order (None among them if NULL is one)."""
+    """A column that groups are told apart by, and all its public values in order (None among them if NULL is one).
+
+    A `private` one has no public values: which groups exist is itself released. It lists None if NULL is a group, or nothing.
+    """
 
     of: Expression
     values: tuple[Value, ...]
+    private: bool = field(default=False, metadata=LATER)
 
 
 @final
@@ -305,17 +309,42 @@ class Ranked:
         return 0
 
 
-Statistic = Rowwise | Units | Distinct | Ranked
+@final
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """How many units a group has, each counted once: what private groups are told or withheld by.
+
+    `told`: the number itself is part of the answer, so it has to be released with the group.
+    """
+
+    told: bool = False
+
+    @property
+    def width(self) -> int:
+        return 1
+
+
+Statistic = Rowwise | Units | Distinct | Ranked | Heads
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The exact integers of every group, before noise: what the engine is asked for."""
+    """The exact integers of every group, before noise: what the engine is asked for.
+
+    `most`, with private keys: each unit has rows in so many groups at most, the first in the order of `sql/firsts.py`.
+    Its other rows are left out before anything is weighed.
+    """
 
     child: Rows | Weigh
     keys: tuple[Key, ...]
     statistics: tuple[Statistic, ...]
+    most: int | None = field(default=None, metadata=LATER)
+
+    @property
+    def private(self) -> bool:
+        """Whether the groups themselves are a secret."""
+        return any(key.private for key in self.keys)
 
 
 Rows = Scan | Filter | Derive | Join | Gather | Window | Read

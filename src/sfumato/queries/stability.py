@@ -11,7 +11,7 @@ from sfumato.core import Bug, NotSupported, Relation, Sensitivity
 from sfumato.core.neighbours import Neighbours
 from sfumato.queries.cells import cells, steps
 from sfumato.queries.infer import Scope, infer
-from sfumato.queries.plan import Distinct, Ranked, Rowwise, Statistic, Tally, Units, Weigh
+from sfumato.queries.plan import Distinct, Heads, Ranked, Rowwise, Statistic, Tally, Units, Weigh
 from sfumato.queries.rows import scope_of
 
 
@@ -31,6 +31,10 @@ def sensitivities(tally: Tally, about: Neighbours) -> tuple[Sensitivity, ...]:
     non-negative vector with l1 at most W*B to the same vector of the rest, in whatever groups.
     Places of a quantile are cells too, most of them 0: a row with a place adds w to one cell, as to a count's, and a row
     without one adds nothing.
+    Private keys: only the rows in a unit's first `most` groups are left, in an order made of its own name and of its own
+    groups' names; no other unit changes either, so all of the above holds of what is left, in `most` groups at most. The number
+    of units of a group counts each once: l1 is at most `most`, one cell at most 1. All groups that there could be are cells,
+    and those without rows hold 0.
     Replace: the vector moves by b - a, both bounded as above: l1 doubles; where all cells are non-negative, one cell
     moves by at most max(a, b), and |b - a|^2 <= |a|^2 + |b|^2; where they are signed, linf doubles and l2 squared
     quadruples. Sums that stop at the largest integer move no further than the sums themselves.
@@ -38,6 +42,8 @@ def sensitivities(tally: Tally, about: Neighbours) -> tuple[Sensitivity, ...]:
     groups = 1
     for key in tally.keys:
         groups *= len(key.values)
+    if tally.private:
+        groups = _most(tally)
     scope = scope_of(tally.child)
     return tuple(_sensitivity(each, tally, groups, scope, about) for each in tally.statistics)
 
@@ -50,7 +56,12 @@ def together(parts: tuple[Sensitivity, ...]) -> Sensitivity:
 def _sensitivity(statistic: Statistic, tally: Tally, groups: int, scope: Scope, about: Neighbours) -> Sensitivity:
     weigh = _weigh(tally)
     count = groups * statistic.width
+    if tally.private and about.relation is Relation.REPLACE:
+        count *= 2
     match statistic:
+        case Heads():
+            reach = Fraction(groups)
+            return _between(reach, Fraction(1), reach, count, about, signed=False)
         case Units():
             whole = Fraction(weigh.whole)
             one = min(weigh.bound, groups) * whole
@@ -107,6 +118,13 @@ def _weigh(tally: Tally) -> Weigh:
     if weigh.bound * weigh.whole >= 2**62:
         raise NotSupported("max_rows is too large", hint="declare a bound of at most a million millions", code="SF002")
     return weigh
+
+
+def _most(tally: Tally) -> int:
+    """In how many private groups a unit has rows."""
+    if tally.most is None:
+        raise Bug("private groups without a bound were about to be priced")
+    return tally.most
 
 
 def _check_cells(statistic: Rowwise, scope: Scope) -> None:

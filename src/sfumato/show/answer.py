@@ -126,7 +126,9 @@ def footer(body: Mapping[str, Any], *, lang: str = "en") -> list[str]:
     counted = f"compté\u202f: {body['counted']}" if french else f"counted {body['counted']}"
     covers = "la barre ne couvre que le bruit" if french else "the bar covers noise only"
     said = [f" {cost} · {rest} {left} · {name} {body['answer']} · {body['noise']}", f" {counted}; {covers}"]
-    return [*said, *ranks(body.get("ranks", {}), lang=lang), *missing(body.get("missing", {}), french=french)]
+    ranked = ranks(body.get("ranks", {}), lang=lang)
+    withheld_ = withheld(body.get("threshold"), french=french)
+    return [*said, *ranked, *withheld_, *missing(body.get("missing", {}), french=french)]
 
 
 def ranks(columns: Mapping[str, Mapping[str, Any]], *, lang: str) -> list[str]:
@@ -140,6 +142,15 @@ def ranks(columns: Mapping[str, Mapping[str, Any]], *, lang: str) -> list[str]:
         else:
             said.append(f" {name}: quantiles {which} of the sample, their ranks within ±{rows} rows")
     return said
+
+
+def withheld(threshold: int | None, *, french: bool) -> list[str]:
+    """That private groups may be missing; how many is never said."""
+    if threshold is None:
+        return []
+    if french:
+        return [f" les groupes de peu de personnes sont tus sous le seuil de {threshold} (combien n’est pas dit)"]
+    return [f" groups held by few people are withheld below the threshold {threshold} (how many is not said)"]
 
 
 def missing(columns: Mapping[str, Sequence[str]], *, french: bool) -> list[str]:

@@ -14,7 +14,7 @@ from sfumato.queries.ingested import Ingested
 from sfumato.queries.places import Places
 from sfumato.queries.schema import Column, Schema, Table, Unit
 from sfumato.queries.sql.parse import parse
-from sfumato.testing import inside, several
+from sfumato.testing import inside, keys, several
 from sfumato.testing.oracle import Raw, exact
 from sfumato.testing.questions import COLUMNS, Draw, question, rows, schema
 
@@ -37,6 +37,7 @@ def check_engine(factory: Factory, questions: int = 200, *, word: str = "sfumato
     """
     _check_beyond(factory)
     answered = _check_joined(factory, Draw(f"{word}/joined"), questions // 4)
+    answered += _check_private(factory, Draw(f"{word}/private"), questions // 4)
     questions, refused = questions - answered, 0
     for place, (policy, found) in enumerate(_tables(word)):
         engine = factory({"people": source(found, policy)})
@@ -104,6 +105,23 @@ def _check_beyond(factory: Factory) -> None:
         for measures in ("AVG(x * y)", "SUM(x * y), COUNT(DISTINCT x)"):
             text = f"SELECT {measures} FROM people WHERE x IS NOT NULL AND y IS NOT NULL"
             compare(engine, bound(parse(text, policy), policy), found, text)
+
+
+def _check_private(factory: Factory, draw: Draw, questions: int) -> int:
+    """Questions whose groups nobody lists: the same ones on every engine, of the same units."""
+    policy = keys.schema(max_rows=3, max_groups=2)
+    found = rows(draw, 60, units=9)
+    engine = factory({"people": source(found, policy)})
+    answered = 0
+    while answered < questions:
+        text = keys.question(draw)
+        try:
+            bounded = bound(parse(text, policy), policy)
+        except NotSupported:
+            continue
+        keys.compare(engine, bounded, found, text)
+        answered += 1
+    return answered
 
 
 TABLES = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,7 @@ from sfumato.queries.plan import (
     Filter,
     Fold,
     Gather,
+    Heads,
     Join,
     Order,
     Over,
@@ -48,12 +50,70 @@ def exact(tally: Tally, raw: Raw | Mapping[str, Raw]) -> tuple[tuple[Any, ...], 
 
     Of a quantile it is lines of group, place and weight.
     """
+    kept = _kept(tally, raw)
+    return _vectors(tally, kept, {keys: at for at, keys in enumerate(product(*(key.values for key in tally.keys)))})
+
+
+def found(tally: Tally, raw: Raw | Mapping[str, Raw]) -> dict[tuple[Value, ...], tuple[int, ...]]:
+    """The private groups that an engine should find, with all their cells."""
+    kept = _kept(tally, raw)
+    groups = {keys: at for at, keys in enumerate(dict.fromkeys(keys for rows in kept.values() for keys, _ in rows))}
+    vectors = _vectors(tally, kept, groups)
+    return {
+        keys: tuple(
+            v[at + n * len(groups)] for s, v in zip(tally.statistics, vectors, strict=True) for n in range(s.width)
+        )
+        for keys, at in groups.items()
+    }
+
+
+Kept = Mapping[Any, list[tuple[tuple[Value, ...], Row]]]
+
+
+def _kept(tally: Tally, raw: Raw | Mapping[str, Raw]) -> Kept:
+    """Each unit's rows with their groups; where groups are private, those in its first groups."""
     weigh = tally.child
     assert isinstance(weigh, Weigh)
     kept: dict[Any, list[tuple[tuple[Value, ...], Row]]] = defaultdict(list)
-    for found in rows_of(weigh.child, raw):
-        kept[found.unit].append((tuple(evaluate(key.of, found.row) for key in tally.keys), found.row))
-    groups = {keys: place for place, keys in enumerate(product(*(key.values for key in tally.keys)))}
+    for one in rows_of(weigh.child, raw):
+        kept[one.unit].append((tuple(evaluate(key.of, one.row) for key in tally.keys), one.row))
+    if tally.most is None:
+        return kept
+    scope = scope_of(weigh.child)
+    grains = [infer(key.of, scope).grain for key in tally.keys]
+    return {unit: _first(unit, rows, grains, tally.most) for unit, rows in kept.items()}
+
+
+def _first(
+    unit: Any, rows: list[tuple[tuple[Value, ...], Row]], grains: list[Fraction | None], most: int
+) -> list[tuple[tuple[Value, ...], Row]]:
+    """The rows in the unit's first groups: by MD5 of names with their lengths, then by name."""
+
+    def part(value: Value, grain: Fraction | None) -> str:
+        match value:
+            case None:
+                return "-"
+            case bool():
+                text = str(int(value))
+            case int() | Fraction():
+                text = str(int(Fraction(value) / (grain or 1)))
+            case date():
+                text = str((value - date(1970, 1, 1)).days)
+            case _:
+                text = value
+        return f"{len(text)}:{text}"
+
+    def place(keys: tuple[Value, ...]) -> tuple[str, str]:
+        name = "".join(map(part, keys, grains))
+        return hashlib.md5(f"{len(str(unit))}:{unit}{name}".encode(), usedforsecurity=False).hexdigest(), name
+
+    chosen = set(sorted({keys for keys, _ in rows}, key=place)[:most])
+    return [(keys, row) for keys, row in rows if keys in chosen]
+
+
+def _vectors(tally: Tally, kept: Kept, groups: Mapping[tuple[Value, ...], int]) -> tuple[tuple[Any, ...], ...]:
+    weigh = tally.child
+    assert isinstance(weigh, Weigh)
     vectors = [[0] * (each.width * len(groups)) for each in tally.statistics]
     for unit, rows in kept.items():
         _add(unit, rows, tally, weigh, groups, vectors)
@@ -269,6 +329,10 @@ def _add(
     touched = {keys for keys, _ in rows}
     for statistic, vector in zip(tally.statistics, vectors, strict=True):
         if isinstance(statistic, Distinct | Ranked):
+            continue
+        if isinstance(statistic, Heads):
+            for keys in touched:
+                vector[groups[keys]] += 1
             continue
         if isinstance(statistic, Units):
             for keys in touched:

@@ -37,6 +37,9 @@ def price(command: Command) -> Command:
             show_default=True,
             help="what ordered groups are for: each by itself, sums over ranges of them, or cumulative counts",
         ),
+        click.option(
+            "--delta", default=None, help="private keys only: the part of the budget's delta that they may use"
+        ),
         click.option("--within", default=None, help="ask for bars of this half-width, and pay what that costs"),
         click.option("--epsilon", default=None, help="ask at this price (the expert's way)"),
     ):
@@ -136,7 +139,8 @@ def show_previews(previews: list[Preview], session: Session, form: str, lang: La
                 "confidence": decimal_text(preview.confidence),
                 "counted": preview.counted,
                 "noise": preview.noise(),
-                "cells": preview.bounded.size,
+                "cells": None if preview.bounded.private else preview.bounded.size,
+                "threshold": preview.threshold,
                 **({"strategies": _compared(preview)} if preview.workload != "bins" else {}),
             }
         )
@@ -165,7 +169,16 @@ def show_previews(previews: list[Preview], session: Session, form: str, lang: La
             groups = f"groupes de {preview.at}" if french else f"groups of {preview.at}"
             click.echo(f" {words[1]:<9} {name} ±{width:.4g}, {groups} ({float(preview.confidence) * 100:g} %)")
         click.echo(f" {words[2]:<9} {preview.counted}")
-        click.echo(f" {words[4]:<9} {preview.bounded.size:,}")
+        if preview.threshold is None:
+            click.echo(f" {words[4]:<9} {preview.bounded.size:,}")
+        else:
+            spent = decimal_text(preview.charge.failure)
+            at = (
+                f"privées, tues sous le seuil de {preview.threshold}"
+                if french
+                else f"private, withheld below {preview.threshold}"
+            )
+            click.echo(f" {words[4]:<9} {at} ; δ {spent}" if french else f" {words[4]:<9} {at}; δ {spent}")
         click.echo(f" {words[3]:<9} {preview.noise()}")
         for each in preview.comparisons():
             for line in each.shown(scale=float(preview.bounded.whole), french=french).splitlines():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Self, final
 
 from sfumato.accounting import DiscreteGaussianLoss, Failing, Loss
@@ -85,6 +86,11 @@ class GaussianKeys(Mechanism[Held, Kept]):
             )
         sigma = Gaussian.calibrate(sensitivity=reach, epsilon=target, delta=mass / 2).sigma
         return cls(least_threshold(known(DiscreteGaussian, sigma**2), reach, mass / 2), sigma)
+
+    @classmethod
+    def within_mass(cls, sensitivity: Sensitivity, sigma: Fraction, mass: Fraction) -> Self:
+        """Given noise, with the lowest threshold whose failure is at most `mass`: for budgets that count rho."""
+        return cls(least_threshold(known(DiscreteGaussian, sigma**2), sensitivity, mass), sigma)
 
     @property
     def _noise(self) -> DiscreteGaussian:

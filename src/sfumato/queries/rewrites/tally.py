@@ -8,13 +8,14 @@ from fractions import Fraction
 from sfumato.core import Bug, NotSupported
 from sfumato.queries.bins import is_ordered
 from sfumato.queries.domain import KEYS, domain
-from sfumato.queries.expression import Expression, Literal, Measure, call, fields
+from sfumato.queries.expression import Expression, Field, Literal, Measure, call, fields
 from sfumato.queries.infer import Scope, infer
 from sfumato.queries.plan import (
     Aggregate,
     Distinct,
     Filter,
     Having,
+    Heads,
     Key,
     Limit,
     Plan,
@@ -54,7 +55,7 @@ def integers(plan: Plan, schema: Schema) -> Plan:
         case Aggregate(child, keys, measures):
             size = max((t.size or 0 for t in schema.tables if t.name in tables_of(child)), default=0)
             listed = tuple(_key(key, child) for key in keys)
-            if math.prod(len(key.values) for key in listed) > KEYS:
+            if math.prod(len(key.values) for key in listed if not key.private) > KEYS:
                 raise NotSupported(
                     "the combinations of these keys are more than a million",
                     hint="group by fewer columns, or by coarser keys",
@@ -70,7 +71,17 @@ def integers(plan: Plan, schema: Schema) -> Plan:
                 Filter(child, tuple(c for key in listed for c in _membership(key, scope_of(child)))), schema
             )
             most = max((size or SIZE) * ROOM, schema.unit.max_rows)
-            return Tally(rows, listed, statistics(measures, rows, most))  # type: ignore[arg-type]
+            found = statistics(measures, rows, most)  # type: ignore[arg-type]
+            if not any(key.private for key in listed):
+                return Tally(rows, listed, found)  # type: ignore[arg-type]
+            if any(isinstance(each, Ranked) for each in found):
+                raise NotSupported(
+                    "quantiles are asked of groups that nobody lists",
+                    hint="ask for the groups first, then for the quantiles WHERE the key is IN those that were told",
+                    code="SF005",
+                )
+            bound = 1 if alone(rows) else schema.unit.max_groups or 1  # type: ignore[arg-type]
+            return Tally(rows, listed, _headed(found, alone(rows)), bound)  # type: ignore[arg-type]
         case _:
             raise Bug("only an aggregated question can be tallied")
 
@@ -82,23 +93,40 @@ def _key(key: Expression, rows: Rows) -> Key:
     listed = {name: c.values for name, c in columns.items() if isinstance(c.values, tuple)}
     used = [columns[name] for name in sorted(fields(key)) if name in columns]
     values = domain(key, scope, listed)
-    if values is None:
-        private = any(column.values == "private" for column in used)
+    private = values is None and any(column.values == "private" for column in used)
+    if values is None and not private:
         raise NotSupported(
-            "the groups asked for are private: which of them exist may betray a person"
-            if private
-            else "the groups asked for have no public list",
+            "the groups asked for have no public list",
             hint="group by a column whose values or range the policy lists, or by CASE WHEN ... of it",
             code="SF005",
         )
+    if private and any(domain(Field(name), scope, listed) is None for name in _undeclared(key, columns)):
+        raise NotSupported(
+            "the groups asked for are made of a column that is neither listed nor declared private",
+            hint='the owner can declare values = "private" in the policy; or group by fewer columns',
+            code="SF005",
+        )
+    shown = values or ()
     if not infer(key, scope).nullable:
-        return Key(key, values)
+        return Key(key, shown, private)
     if is_ordered(key) and not any(column.null == "refuse" for column in used):
-        return Key(key, values)  # what lies in no bin is in no group
+        return Key(key, shown, private)  # what lies in no bin is in no group
     if any(column.null == "refuse" for column in used):
         raise _nulls()
     grouped = not used or any(column.null == "group" for column in used)
-    return Key(key, (*values, None)) if grouped else Key(key, values)
+    return Key(key, (*shown, None), private) if grouped else Key(key, shown, private)
+
+
+def _undeclared(key: Expression, columns: dict[str, Column]) -> list[str]:
+    """The columns of a key that are not declared private."""
+    return [name for name in sorted(fields(key)) if name not in columns or columns[name].values != "private"]
+
+
+def _headed(found: tuple[Statistic, ...], single: bool) -> tuple[Statistic, ...]:
+    """The number of units of each group first. Where it answers a measure by itself, nothing else is bought for that."""
+    same: set[Statistic] = {Units(), Rowwise("count")} if single else {Units()}
+    told = any(each in same for each in found)
+    return (Heads(told), *(each for each in found if each not in same))
 
 
 def _nulls() -> NotSupported:
@@ -112,6 +140,8 @@ def _nulls() -> NotSupported:
 def _membership(key: Key, scope: Scope) -> tuple[Expression, ...]:
     """Conditions that leave only rows whose key is listed; none where every value it can take is."""
     of = infer(key.of, scope)
+    if key.private:
+        return (call("not", call("is_null", key.of)),) if of.nullable and None not in key.values else ()
     known = tuple(value for value in key.values if value is not None)
     there = call("not", call("is_null", key.of))
     if of.kind == "boolean" or (of.kind in {"number", "date"} and _complete(key.of, known, scope)):

@@ -2,7 +2,8 @@
 
 rows: normalised, joined, filtered (see `relation`), keyed, measured.  weights: one aggregation by unit.  The sums: one
 join, one aggregation.
-Where units are counted, `pairs` first gathers the rows of each unit in each group.
+Where units are counted, `pairs` first gathers the rows of each unit in each group; where groups are private, it keeps those of
+the unit's first groups.
 Where quantiles are asked, places stand below the groups: `p` is the statistic that a line is of (-1: all the others), `b`
 the place, c0 the weight there.
 """
@@ -19,6 +20,7 @@ from sfumato.queries.plan import (
     Derive,
     Distinct,
     Filter,
+    Heads,
     Join,
     Ranked,
     Read,
@@ -31,6 +33,7 @@ from sfumato.queries.plan import (
 )
 from sfumato.queries.rows import alone, scope_of
 from sfumato.queries.sql.dialect import written
+from sfumato.queries.sql.firsts import first, name_of
 from sfumato.queries.sql.formula import Formula, clamped, formula, integer
 from sfumato.queries.sql.relation import column, counted, filtered, shaped
 
@@ -49,6 +52,9 @@ def emit(tally: Tally, dialect: str) -> str:
     bases = list(dict.fromkeys(base for each in tally.statistics for base in _bases(each, columns)))
     values = {base: f"v{position}" for position, base in enumerate(base for base in bases if base != ONE)}
     keys = [f"k{position}" for position in range(len(tally.keys))]
+    capped = tally.private and not single
+    scope = {name: each.type for name, each in columns.items()}
+    group = name_of(zip(keys, (infer(key.of, scope) for key in tally.keys), strict=True)) if capped else exp.null()
 
     rows = exp.select(
         *([] if single else [exp.alias_(column("u"), "u")]),
@@ -65,7 +71,7 @@ def emit(tally: Tally, dialect: str) -> str:
     for condition in conditions:
         rows = rows.where(formula(condition, columns).sql, copy=False)
 
-    paired = not single and Units() in tally.statistics
+    paired = not single and (Units() in tally.statistics or capped)
     source = "sfumato_pairs" if paired else "sfumato_rows"
     sums = {base: _summed(base, values, single=single, paired=paired) for base in bases}
     each_cells = (_cells(each, place, sums, columns, single=single) for place, each in enumerate(tally.statistics))
@@ -74,7 +80,8 @@ def emit(tally: Tally, dialect: str) -> str:
         *(column(name) for name in keys),
         *(exp.alias_(_bounded(cell), f"c{position}") for position, cell in enumerate(cells)),
     ).from_(source, copy=False)
-    weighed = not single and (paired or weigh.counted == "left")
+    weighted = any(not isinstance(each, Heads | Distinct) for each in tally.statistics)
+    weighed = not single and weighted and (paired or weigh.counted == "left")
     if weighed:
         query = query.join("sfumato_weights", using=["u"], copy=False)
     if keys:
@@ -82,15 +89,19 @@ def emit(tally: Tally, dialect: str) -> str:
     different = [] if single else [each for each in tally.statistics if isinstance(each, Distinct)]
     if different:
         whole = query if len(different) < len(tally.statistics) else None
-        query = _with_different(whole, tally, keys, weigh)
-        weighed, paired = weighed and whole is not None, paired and whole is not None
+        query = _with_different(whole, tally, keys, weigh, group if capped else None)
+        weighed, paired = weighed and whole is not None, paired and (capped or whole is not None)
     if ranked := _ranked(tally):
         whole = query if len(ranked) < len(tally.statistics) else None
         paired = paired and whole is not None
         weighed = not single and (weighed or weigh.counted == "left")
         query = _with_places(whole, tally, keys, weigh, single=single)
     query = query.with_("sfumato_rows", as_=rows, materialized=_kept(below), copy=False)
-    if paired:
+    if capped:
+        assert tally.most is not None
+        query = query.with_("sfumato_all", as_=_pairs(keys, values, weigh), copy=False)
+        query = query.with_("sfumato_pairs", as_=first("sfumato_all", group, tally.most), materialized=True, copy=False)
+    elif paired:
         query = query.with_("sfumato_pairs", as_=_pairs(keys, values, weigh), copy=False)
     if weighed:
         query = query.with_("sfumato_weights", as_=_weights(weigh, paired=paired), materialized=False, copy=False)
@@ -125,13 +136,18 @@ def _different(tally: Tally) -> list[tuple[int, Distinct]]:
     return [(place, each) for place, each in enumerate(tally.statistics) if isinstance(each, Distinct)]
 
 
-def _with_different(others: exp.Select | None, tally: Tally, keys: list[str], weigh: Weigh) -> exp.Select:
-    """All cells of all groups: what the other statistics have, and what each count of different values adds in its place."""
+def _with_different(
+    others: exp.Select | None, tally: Tally, keys: list[str], weigh: Weigh, group: exp.Expr | None
+) -> exp.Select:
+    """All cells of all groups: what the other statistics have, and what each count of different values adds in its place.
+
+    With a name for each `group`, only the rows in the unit's first groups are looked at.
+    """
     starts = [sum(each.width for each in tally.statistics[:place]) for place in range(len(tally.statistics))]
     width = sum(each.width for each in tally.statistics)
     parts = [] if others is None else [others]
     for place, _ in _different(tally):
-        parts.append(_owned(f"d{place}", keys, starts[place], width, weigh))
+        parts.append(_owned(f"d{place}", keys, starts[place], width, weigh, group))
     union: exp.Query = parts[0]
     for part in parts[1:]:
         union = exp.union(union, part, distinct=False, copy=False)
@@ -140,15 +156,21 @@ def _with_different(others: exp.Select | None, tally: Tally, keys: list[str], we
     return query.group_by(*(column(name) for name in keys), copy=False) if keys else query
 
 
-def _owned(name: str, keys: list[str], start: int, width: int, weigh: Weigh) -> exp.Select:
+def _owned(name: str, keys: list[str], start: int, width: int, weigh: Weigh, group: exp.Expr | None) -> exp.Select:
     """Each value of each group counts as far as the shares of the units that have it add up, and once at most.
 
     Its subqueries bear its name: some dialects bring all subqueries of a statement to one level.
     """
     owned, shared = f"owned_{name}", f"shared_{name}"
+    rows: exp.Expr = exp.to_table("sfumato_rows")
+    if group is not None:
+        named = exp.select("*", exp.alias_(group.copy(), "t")).from_("sfumato_rows").subquery("r", copy=False)
+        kept = exp.select("u", exp.alias_(group.copy(), "t")).from_("sfumato_pairs").subquery("f", copy=False)
+        first_ones = exp.select(*(column(each, "r") for each in ("u", *keys, name)))
+        rows = first_ones.from_(named, copy=False).join(kept, using=["u", "t"], copy=False).subquery("q", copy=False)
     owners = (
         exp.select("u", *keys, name)
-        .from_("sfumato_rows")
+        .from_(rows)
         .where(exp.Not(this=exp.Is(this=column(name), expression=exp.null())))
         .distinct()
     )
@@ -241,7 +263,7 @@ def _pairs(keys: list[str], values: dict[Expression, str], weigh: Weigh) -> exp.
 
 def _bases(statistic: Statistic, columns: dict[str, Formula]) -> tuple[Expression, ...]:
     """The different sums that a statistic's cells are made of. A sum passes over NULLs, which adds nothing, as meant."""
-    if isinstance(statistic, Units | Distinct | Ranked):
+    if isinstance(statistic, Units | Distinct | Ranked | Heads):
         return ()
     match statistic.kind:
         case "count":
@@ -280,6 +302,8 @@ def _cells(
         return [exp.Count(this=exp.Distinct(expressions=[column(f"d{place}")])) if single else integer(0)]
     if isinstance(statistic, Ranked):
         return []
+    if isinstance(statistic, Heads):  # one row per unit and group: its rows are one, or pairs
+        return [exp.Count(this=exp.Star())]
     if isinstance(statistic, Units):
         return [exp.Count(this=exp.Star()) if single else _sum(column("g"))]
     bases = [sums[base] for base in _bases(statistic, columns)]

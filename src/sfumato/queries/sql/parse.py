@@ -18,7 +18,7 @@ from sfumato.core import BadInput, Bug, NotSupported
 from sfumato.queries.bins import checked_edges
 from sfumato.queries.expression import Expression, Literal, Measure, MeasureKind, fields, measures
 from sfumato.queries.infer import Type
-from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Released, Select, Sort
+from sfumato.queries.plan import Aggregate, Filter, Having, Limit, Order, Released, Select, Sort, Tally
 from sfumato.queries.rewrites.order import spelled
 from sfumato.queries.rewrites.read import normalised
 from sfumato.queries.rewrites.tally import integers
@@ -358,9 +358,10 @@ class _Question:
             raise self._rows_belong_to_people(tree)
         if not used and any(_is_histogram(inner) for _, inner, _ in outputs):
             columns, used = (*columns, (_distinct([*dict(columns), "count"])[-1], Measure("rows"))), {Measure("rows")}
-        if not used:
+        measured = Aggregate(below.rows, tuple(grouping.keys), tuple(used))
+        if not used and not grouping.private(measured):
             raise self.text.refuse(tree, "nothing is measured here: the keys are public", hint="add COUNT(*)")
-        plan: Released = Aggregate(below.rows, tuple(grouping.keys), tuple(used))
+        plan: Released = measured
         if having is not None:
             plan = Having(plan, having)
         if orders:
@@ -482,6 +483,12 @@ class _Grouping:
         """Refuses, here and with its place, what the rewrites would refuse later."""
         assert self.question.schema is not None
         integers(normalised(plan, self.question.schema), self.question.schema)
+
+    def private(self, plan: Aggregate) -> bool:
+        """Whether which groups there are is an answer by itself."""
+        assert self.question.schema is not None
+        tally = integers(normalised(plan, self.question.schema), self.question.schema)
+        return isinstance(tally, Tally) and tally.private
 
     def released(self, node: exp.Expr, aliases: Mapping[str, Typed] | None = None) -> Typed:
         """An expression over keys and measures. In HAVING and ORDER BY, names of the SELECT list come first."""
