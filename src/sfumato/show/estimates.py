@@ -22,13 +22,15 @@ class Estimates(Protocol):
     def drawn(self) -> str: ...
     @property
     def whole(self) -> frozenset[str]: ...
+    @property
+    def notes(self) -> frozenset[str]: ...
 
 
 def estimates(table: Estimates, *, title: str) -> Any:
     """One panel for each measured column: bars or points with their error bars, or a grid of colours for two keys."""
     import altair as alt
 
-    keys = [name for name in table.columns if name not in table.measured]
+    keys = [name for name in table.columns if name not in table.measured and name not in table.notes]
     panels = []
     for name in table.measured:
         data = [_drawable(row, keys, name) for row in table.rows if row[name] is not None]
@@ -49,9 +51,10 @@ def _told(table: Estimates, keys: Sequence[str]) -> str:
     for name in table.measured:
         for row in table.rows:
             value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
-            if None not in (value, low, high):
+            if value is not None:
                 group = " ".join(_label(row[key]) for key in keys) or name
-                shown.append(f"{group} {value:.5g} ({low:.5g} to {high:.5g})")
+                ends = "" if low is None or high is None else f" ({low:.5g} to {high:.5g})"
+                shown.append(f"{group} {value:.5g}{ends}")
     rest = f"; and {len(shown) - _SAID} more" if len(shown) > _SAID else ""
     return f"{what}{f' by {by}' if by else ''}, with error bars: {'; '.join(shown[:_SAID])}{rest}"
 

@@ -9,15 +9,19 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.accounting import Loss
+from sfumato.core.canonical import digest
 from sfumato.core.exact import decimal_text
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.curator.answer import Answer
 from sfumato.curator.preview import Preview
 from sfumato.mechanisms import Mechanism
+from sfumato.queries.answer import Estimate, Estimates
 from sfumato.queries.expression import fields
 from sfumato.queries.missing import missing_of
 from sfumato.queries.plan import Rowwise, tables_of
 from sfumato.queries.rows import declared_of
+
+_LONG = 300
 
 
 def described(preview: Preview, answer: Answer) -> dict[str, Any]:
@@ -38,6 +42,10 @@ def described(preview: Preview, answer: Answer) -> dict[str, Any]:
             )
         ],
         "accuracy": accuracy(answer),
+        "ranks": {
+            name: {"quantiles": each["quantiles"], "rows": decimal_text(Fraction(each["rows"]))}
+            for name, each in answer.ranks.items()
+        },
     }
 
 
@@ -77,7 +85,7 @@ def noise(mechanism: Mechanism[Any, Any], sensitivity: Sensitivity, loss: Loss) 
     law, proof = said_of(type(mechanism))
     return {
         "mechanism": described["mechanism"],
-        "parameters": {name: value for name, value in described.items() if name != "mechanism"},
+        "parameters": {name: _short(value) for name, value in described.items() if name != "mechanism"},
         "law": law,
         "granularity": _granularity(described),
         "sensitivity": {
@@ -88,6 +96,11 @@ def noise(mechanism: Mechanism[Any, Any], sensitivity: Sensitivity, loss: Loss) 
         "loss": dict(loss.describe()),
         "proof": proof,
     }
+
+
+def _short(value: str) -> str:
+    """A parameter as it is; a long one, such as a matrix, by its digest: it is public and follows from the others."""
+    return value if len(value) <= _LONG else f"sha256 {digest(value)}"
 
 
 def _granularity(described: dict[str, str]) -> str:
@@ -106,13 +119,23 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _estimates(cell: Any) -> tuple[Estimate, ...]:
+    match cell:
+        case Estimates():
+            return cell.each
+        case Estimate():
+            return (cell,)
+        case _:
+            return ()
+
+
 def accuracy(answer: Answer) -> list[dict[str, str]]:
     """How far a released number is from the exact one, with the policy's confidence; noise only, column by column."""
     preview = answer.preview
     found = []
     for name in answer.measured:
         place = answer.columns.index(name)
-        bars = [getattr(row[place], "within", None) for row in answer.result.rows]
+        bars = [each.within for row in answer.result.rows for each in _estimates(row[place])]
         known = [Fraction(bar) for bar in bars if bar is not None]
         if known:
             found.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
@@ -15,6 +15,7 @@ from sfumato.curator.preview import Preview
 from sfumato.curator.release.product import Portion, Stored
 from sfumato.curator.release.shares import divided
 from sfumato.curator.release.table import Drawn, Table
+from sfumato.mechanisms import Gaussian, Laplace
 from sfumato.queries.answer import Estimate, holder
 from sfumato.queries.expression import Measure
 from sfumato.queries.plan import Released, Select
@@ -103,15 +104,13 @@ class Asked:
 
     def _table(self, part: AskedPart, found: Committed) -> Table:
         answer = part.session.answered(part.preview, found)
-        rows = [{**row, **scales} for row, scales in zip(answer.rows, _scales(answer), strict=True)]
-        return Table(
-            part.name,
-            answer.columns,
-            answer.measured,
-            tuple(rows),
-            self.drawn,
-            answer.preview.counts & {*answer.measured},
-        )
+        lists = {name: at for name, at in part.preview.quantiles.items() if len(at) > 1}
+        rows, scales = answer.rows, _scales(answer)
+        if len(lists) == 1 and len(answer.measured) == 1:
+            return _long(part.name, answer, *next(iter(lists.items())))
+        whole = answer.preview.counts & {*answer.measured}
+        found_rows = [{**_unbiased(row, part.preview), **each} for row, each in zip(rows, scales, strict=True)]
+        return Table(part.name, answer.columns, answer.measured, tuple(found_rows), self.drawn, whole)
 
     def described(self, found: Sequence[Committed]) -> dict[str, Any]:
         from sfumato.curator.certificate.described import described
@@ -121,6 +120,25 @@ class Asked:
             for part, each in zip(self.parts, found, strict=True)
         ]
         return {"name": self.name, "kind": self.kind, "epsilon": decimal_text(self.epsilon), "tables": tables}
+
+
+def _unbiased(row: Mapping[str, Any], preview: Preview) -> dict[str, Any]:
+    """A quantile is shown as it was released: nothing was moved afterwards."""
+    return {**row, **{f"{name}_unbiased": row[name] for name in preview.quantiles}}
+
+
+def _long(name: str, answer: Answer, of: str, at: Sequence[Fraction]) -> Table:
+    """Several quantiles of one column: a row for each, with how far its rank may be off as a part of all rows."""
+    keys = tuple(each for each in answer.columns if each != of)
+    rows = []
+    for row in answer.rows:
+        for place, q in enumerate(at):
+            ends = {f"{of}{end}": row[f"{of}{end}"][place] for end in ("", "_low", "_high", "_ranks")}
+            said = {"quantile": float(q), f"{of}_unbiased": ends[of], f"{of}_scale": None}
+            rows.append({key: row[key] for key in keys} | said | ends)
+    return Table(
+        name, (*keys, "quantile", of, f"{of}_ranks"), (of,), tuple(rows), "points", notes=frozenset({f"{of}_ranks"})
+    )
 
 
 def _scales(answer: Answer) -> Iterator[dict[str, float | None]]:
@@ -144,6 +162,6 @@ def _parts(preview: Preview) -> dict[str, Fraction]:
         if isinstance(each, Measure) and each.kind in LINEAR:
             at = preview.bounded.tally.statistics.index(holder(each, preview.bounded))
             mechanism = preview.mechanisms[at]
-            if widths[at]:
+            if widths[at] and isinstance(mechanism, Laplace | Gaussian):
                 found[name] = Fraction(getattr(mechanism, mechanism.noise_field)) / widths[at]
     return found

@@ -64,6 +64,19 @@ class Means(_OfTable):
 
 
 @final
+class Quantiles(_OfTable):
+    """Quantiles of a column, in each group."""
+
+    kind: Literal["quantiles"]
+    of: Text
+    at: Annotated[tuple[Number, ...], Field(strict=False, min_length=1)]
+    by: Texts = ()
+
+    def into(self, publication: Publication) -> None:
+        publication.quantiles(self.of, self.at, by=self.by, **_terms(self))
+
+
+@final
 class Marginals(_OfTable):
     """Counts over every combination of some of the columns."""
 
@@ -87,7 +100,7 @@ class Asked(_Product):
         publication.question(self.sql, name=self.name, share=self.share)
 
 
-Product = Annotated[Counts | Means | Marginals | Asked, Field(discriminator="kind")]
+Product = Annotated[Counts | Means | Quantiles | Marginals | Asked, Field(discriminator="kind")]
 
 
 @final
@@ -176,7 +189,7 @@ def _wrong(name: str, error: ValidationError, text: str) -> BadInput:
     )
 
 
-_KINDS = {"counts", "means", "marginals", "question"}
+_KINDS = {"counts", "means", "marginals", "quantiles", "question"}
 
 
 def _said(kind: str, context: Mapping[str, Any], message: str) -> str:

@@ -19,7 +19,7 @@ from sfumato.curator.release.offer import Heading, Offer
 from sfumato.curator.release.product import Portion, Wanted
 from sfumato.curator.release.published import Published
 from sfumato.curator.release.shares import divided
-from sfumato.queries.frame import Aggregation, Frame, Grouped, count, mean
+from sfumato.queries.frame import Aggregation, Frame, Grouped, count, mean, quantile
 
 if TYPE_CHECKING:
     from sfumato.curator.dataset import Dataset
@@ -106,6 +106,29 @@ class Publication:
         self._ask(
             "means",
             name or "-".join(["means", _plain(of), *keys]),
+            self._grouped(keys, table, where),
+            measured,
+            share,
+            "points",
+        )
+
+    def quantiles(
+        self,
+        of: str,
+        at: Sequence[Number],
+        *,
+        by: str | Sequence[str] = (),
+        table: str | None = None,
+        where: str | None = None,
+        name: str | None = None,
+        share: Number = 1,
+    ) -> None:
+        """Quantiles of a column, in each group; a row for each, with how far its rank may be off."""
+        keys = (by,) if isinstance(by, str) else tuple(by)
+        measured = {_plain(of): quantile(of, *at)}
+        self._ask(
+            "quantiles",
+            name or "-".join(["quantiles", _plain(of), *keys]),
             self._grouped(keys, table, where),
             measured,
             share,

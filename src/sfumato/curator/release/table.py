@@ -30,6 +30,8 @@ class Table:
     drawn: Drawn = "bars"
     whole: frozenset[str] = field(default_factory=frozenset)
     """Measured columns whose shown values are whole numbers."""
+    notes: frozenset[str] = field(default_factory=frozenset)
+    """Columns that are neither keys nor measured: they say something of the others, and are not drawn."""
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -67,6 +69,8 @@ class Table:
         kinds = {type(row[name]) for row in self.rows} - {type(None)}
         if name in self.whole or kinds == {int}:
             return pa.int64()
+        if name in self.notes:
+            return pa.float64()
         types = {bool: pa.bool_(), float: pa.float64(), date: pa.date32(), str: pa.string()}
         if not kinds:
             return pa.string()
