@@ -42,7 +42,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def published(data: Dataset, **terms: Any) -> Publication:
-    publication = data.publish(**{"epsilon": "1", "delta": "1e-6", "name": "bulletin", "edition": "2026-11"} | terms)
+    publication = data.publish(**{"epsilon": "1", "name": "bulletin", "edition": "2026-11"} | terms)
     publication.counts("sex", share=2)
     publication.means("hours", by="sex")
     return publication
@@ -196,6 +196,55 @@ def test_marginals_are_a_table_for_each_pair(make: Make) -> None:
     assert set(release.tables) == {"one-sex", "one-age"}
     assert spent(data) == 1
     assert len(release.tables["one-age"].rows) == 101
+
+
+def test_quantiles_are_rows_with_their_ranks(make: Make) -> None:
+    data = make()
+    with data.publish(epsilon=10, name="ages") as p:
+        p.quantiles("age", ["0.25", "0.5", "0.75"], by="sex")
+        p.quantiles("age", ["0.5"], name="median")
+    tables = p.release().tables
+    read = list(csv.DictReader(io.StringIO(tables["quantiles-age-sex"].csv())))
+    assert [(row["sex"], row["quantile"]) for row in read[:3]] == [("F", "0.25"), ("F", "0.5"), ("F", "0.75")]
+    (median,) = tables["median"].rows
+    # Ages are i % 90 for 1000 rows, so ranks within 100 rows of the middle are ages 35 to 55; at epsilon 5 on a hundred
+    # places a draw further out has probability below 101 exp(-5 * 100 / 4) < 1e-50.
+    assert 35 <= median["age"] <= 55
+    assert median["age_rank_rows"] > 0
+    said = {product["name"]: product["tables"][0] for product in p.certificate.body["products"]}
+    assert said["median"]["ranks"]["age"]["quantiles"] == ["0.5"]
+    with pytest.raises(NotSupported, match="a list of quantiles"), data.publish(epsilon=1, name="other") as q:
+        q.question("SELECT QUANTILE(age, 0.1, 0.9) AS age FROM people", name="x")
+
+
+@pytest.mark.parametrize(
+    ("method", "mechanism"), [("flat", "Laplace"), ("privelet", "LaplaceHistogram"), ("best", "LaplaceHistogram")]
+)
+def test_histograms_by_method(make: Make, method: str, mechanism: str) -> None:
+    data = make()
+    with data.publish(epsilon=1, name="ages") as p:
+        p.histogram("age", method=method)
+    assert spent(data) == 1
+    (table,) = p.release().tables.values()
+    assert len(table.rows) == 101
+    (product,) = p.certificate.body["products"]
+    (noise,) = product["tables"][0]["noise"]
+    assert noise["mechanism"] == mechanism
+    assert "Proof" not in noise["proof"]
+    assert noise["proof"]
+    assert ("Haar 101" in noise["parameters"].get("strategy", "")) == (method == "privelet")
+
+
+def test_histograms_between_public_edges(make: Make) -> None:
+    data = make()
+    with data.publish(epsilon=1, name="ages") as p:
+        p.histogram("age", edges=[0, 18, 65, 100], by="sex", name="bins")
+        p.histogram("age", edges=[0, 18, 65, 100], method="privelet", name="waves")
+    assert [row["age"] for row in p.release().tables["waves"].rows] == ["[0, 18)", "[18, 65)", "[65, 100]"]
+    assert len(p.release().tables["bins"].rows) == 6
+    with pytest.raises(BadInput, match="no method for this histogram"), data.publish(epsilon=1, name="b") as q:
+        q.histogram("age", method="magic")
+    assert spent(data) == 1
 
 
 # Its certificate.

@@ -119,7 +119,9 @@ def _upright(
         if bars
         else base.mark_point(filled=True, size=55, opacity=1).encode(y=value, color=paint, tooltip=tip)
     )
-    reach = base.mark_rule(color=_INK, strokeWidth=1.5).encode(y=alt.Y("low:Q", title=name, scale=scale), y2="high:Q")
+    reach = base.mark_rule(color=_INK, strokeWidth=1.5 if groups <= _CROWD else 0.75).encode(
+        y=alt.Y("low:Q", title=name, scale=scale), y2="high:Q"
+    )
     layers = (shown, reach) if bars else (reach, shown)
     return alt.layer(*layers).properties(width=wide, height=260)
 

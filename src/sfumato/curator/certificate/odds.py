@@ -54,7 +54,8 @@ def odds(epsilon: float, delta: float, *, unit: str, replace: bool) -> dict[str,
     if unit in _MASCULINE and not replace:
         fact = (fact[0], fact[1].replace("donnée est", "donné est"))
     failing = delta > 0
-    tail = (f", except with probability {delta:.1g}", f", sauf avec probabilité {delta:.1g}") if failing else ("", "")
+    rarely = f"{delta:.2g}".replace("e-0", "e-")
+    tail = (f", except with probability {rarely}", f", sauf avec probabilité {rarely}") if failing else ("", "")
     return {
         "en": f"Someone who has to guess {fact[0]}, and who would be right half of the time, is right at most "
         f"{_percent(coin)} % of the time after reading this release, whatever else they know. A belief of 1 % becomes at "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from sfumato.accounting import Loss
+from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import decimal_text
 from sfumato.curator.ledger.ledger import Committed
 from sfumato.curator.ledger.records import Charge
@@ -38,15 +39,35 @@ class Asking:
     questions: tuple[tuple[str, Released], ...]
     share: Fraction = Fraction(1)
     drawn: Drawn = "bars"
+    workload: str = "bins"
+    method: str = ""
+    """A strategy by its name among those that the preview compares on the workload; the best of them when none is named."""
 
     def priced(self, portion: Portion) -> Asked:
         session = portion.session
         prices = divided(session.dataset.budget, portion.epsilon, [Fraction(1)] * len(self.questions))
         parts = tuple(
-            AskedPart(session, name, session.preview(plan, epsilon=price, confidence=portion.confidence))
+            AskedPart(session, name, self._preview(session, plan, price, portion.confidence))
             for (name, plan), price in zip(self.questions, prices, strict=True)
         )
         return Asked(self.name, self.kind, parts, self.drawn)
+
+    def _preview(self, session: Session, plan: Released, price: Fraction, confidence: Fraction | None) -> Preview:
+        preview = session.preview(plan, epsilon=price, confidence=confidence, workload=self.workload)
+        if self.kind != "quantiles" and any(len(at) > 1 for at in preview.quantiles.values()):
+            raise _listed()
+        if not self.method or self.workload == "bins":
+            return preview
+        chosen = []
+        for comparison in preview.comparisons():
+            options = {option.name.casefold(): option.mechanism for option in comparison.options}
+            if self.method.casefold() not in options:
+                raise BadInput(
+                    f"{self.method[:40]} is no method for this histogram",
+                    hint=f"choose flat, best, {', '.join(name for name in options if name != 'flat')}",
+                )
+            chosen.append(options[self.method.casefold()])
+        return replace(preview, mechanisms=tuple(chosen))
 
 
 @final
@@ -104,10 +125,9 @@ class Asked:
 
     def _table(self, part: AskedPart, found: Committed) -> Table:
         answer = part.session.answered(part.preview, found)
-        lists = {name: at for name, at in part.preview.quantiles.items() if len(at) > 1}
         rows, scales = answer.rows, _scales(answer)
-        if len(lists) == 1 and len(answer.measured) == 1:
-            return _long(part.name, answer, *next(iter(lists.items())))
+        if self.kind == "quantiles":
+            return _long(part.name, answer)
         whole = answer.preview.counts & {*answer.measured}
         found_rows = [{**_unbiased(row, part.preview), **each} for row, each in zip(rows, scales, strict=True)]
         return Table(part.name, answer.columns, answer.measured, tuple(found_rows), self.drawn, whole)
@@ -127,17 +147,29 @@ def _unbiased(row: Mapping[str, Any], preview: Preview) -> dict[str, Any]:
     return {**row, **{f"{name}_unbiased": row[name] for name in preview.quantiles}}
 
 
-def _long(name: str, answer: Answer, of: str, at: Sequence[Fraction]) -> Table:
-    """Several quantiles of one column: a row for each, with how far its rank may be off as a part of all rows."""
-    keys = tuple(each for each in answer.columns if each != of)
+def _long(name: str, answer: Answer) -> Table:
+    """The quantiles of one column: a row for each, with by how many rows of the sample its rank may be off."""
+    ((of, at),) = answer.preview.quantiles.items()
+    keys, off = tuple(each for each in answer.columns if each != of), answer.ranks[of]["rows"]
     rows = []
     for row in answer.rows:
         for place, q in enumerate(at):
-            ends = {f"{of}{end}": row[f"{of}{end}"][place] for end in ("", "_low", "_high", "_ranks")}
-            said = {"quantile": float(q), f"{of}_unbiased": ends[of], f"{of}_scale": None}
+            ends = {f"{of}{end}": _item(row[f"{of}{end}"], place) for end in ("", "_low", "_high")}
+            said = {"quantile": float(q), f"{of}_unbiased": ends[of], f"{of}_scale": None, f"{of}_rank_rows": off}
             rows.append({key: row[key] for key in keys} | said | ends)
-    return Table(
-        name, (*keys, "quantile", of, f"{of}_ranks"), (of,), tuple(rows), "points", notes=frozenset({f"{of}_ranks"})
+    extra = f"{of}_rank_rows"
+    return Table(name, (*keys, "quantile", of, extra), (of,), tuple(rows), "points", notes=frozenset({extra}))
+
+
+def _item(value: Any, place: int) -> Any:
+    return value[place] if isinstance(value, list) else value
+
+
+def _listed() -> NotSupported:
+    return NotSupported(
+        "a list of quantiles has no place in a table of numbers",
+        hint="publish it as a product of its own: p.quantiles(column, [0.1, 0.5, 0.9])",
+        code="SF021",
     )
 
 

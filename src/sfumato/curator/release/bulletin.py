@@ -64,6 +64,23 @@ class Means(_OfTable):
 
 
 @final
+class Histogram(_OfTable):
+    """How many rows there are for each value, or in each bin between public edges."""
+
+    kind: Literal["histogram"]
+    of: Text
+    edges: Annotated[tuple[Number, ...], Field(strict=False)] = ()
+    by: Texts = ()
+    method: Text = "flat"
+    workload: Literal["ranges", "cdf"] = "ranges"
+
+    def into(self, publication: Publication) -> None:
+        publication.histogram(
+            self.of, edges=self.edges, by=self.by, method=self.method, workload=self.workload, **_terms(self)
+        )
+
+
+@final
 class Quantiles(_OfTable):
     """Quantiles of a column, in each group."""
 
@@ -100,7 +117,7 @@ class Asked(_Product):
         publication.question(self.sql, name=self.name, share=self.share)
 
 
-Product = Annotated[Counts | Means | Quantiles | Marginals | Asked, Field(discriminator="kind")]
+Product = Annotated[Counts | Means | Histogram | Quantiles | Marginals | Asked, Field(discriminator="kind")]
 
 
 @final
@@ -189,7 +206,7 @@ def _wrong(name: str, error: ValidationError, text: str) -> BadInput:
     )
 
 
-_KINDS = {"counts", "means", "marginals", "quantiles", "question"}
+_KINDS = {"counts", "histogram", "means", "marginals", "quantiles", "question"}
 
 
 def _said(kind: str, context: Mapping[str, Any], message: str) -> str:

@@ -112,6 +112,41 @@ class Publication:
             "points",
         )
 
+    def histogram(
+        self,
+        of: str,
+        *,
+        edges: Sequence[Number] = (),
+        by: str | Sequence[str] = (),
+        method: str = "flat",
+        workload: str = "ranges",
+        table: str | None = None,
+        where: str | None = None,
+        name: str | None = None,
+        share: Number = 1,
+    ) -> None:
+        """How many rows there are for each value of a column, or in each bin between public `edges`.
+
+        `flat` blurs each bin by itself. `privelet`, `hierarchy` and others make sums over ranges more precise, at the bins'
+        cost; `best` is the one that errs least on the `workload` ("ranges", or "cdf": cumulative counts).
+        """
+        keys, rows = (by,) if isinstance(by, str) else tuple(by), self._rows(table)
+        rows = rows if where is None else rows.filter(where)
+        grouped = rows.binned(of, list(edges), *keys) if edges else rows.group_by(of, *keys)
+        flat, best = method.casefold() == "flat", method.casefold() == "best"
+        plan = grouped.agg(count=count()).plan
+        title = name or "-".join(["histogram", _plain(of), *keys])
+        self.add(
+            Asking(
+                title,
+                "histogram",
+                ((title, plan),),
+                positive(share, name="share"),
+                workload="bins" if flat else workload,
+                method="" if flat or best else method,
+            )
+        )
+
     def quantiles(
         self,
         of: str,
