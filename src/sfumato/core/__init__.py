@@ -8,6 +8,7 @@ from sfumato.core.errors import (
     EngineFailed,
     LedgerDamaged,
     NotAllowed,
+    NotFound,
     NotSupported,
     SfumatoError,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "LedgerDamaged",
     "Neighbours",
     "NotAllowed",
+    "NotFound",
     "NotSupported",
     "Private",
     "Relation",

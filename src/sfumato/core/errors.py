@@ -4,6 +4,7 @@ SfumatoError
 ├─ BadInput         an argument makes no sense, whatever the data (a ValueError too)
 ├─ NotSupported     the question has no private answer in the form asked
 ├─ NotAllowed       the policy forbids it to this analyst
+├─ NotFound         it is not there, or it is another's: nobody learns which
 ├─ BudgetExceeded   it costs more than what is left           (.cost, .left)
 ├─ BadPolicy        the policy contradicts itself or the schema (.line, .column)
 ├─ LedgerDamaged    the chain or its head does not verify; spending stops
@@ -43,6 +44,11 @@ class NotSupported(SfumatoError):
 @final
 class NotAllowed(SfumatoError):
     """The policy forbids it to this analyst."""
+
+
+@final
+class NotFound(SfumatoError):
+    """It is not there, or it is another's: nobody learns which."""
 
 
 @final

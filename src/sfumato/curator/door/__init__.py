@@ -1,0 +1,1 @@
+"""The curator behind a door: who may ask, how questions and answers travel, what a stranger must not learn on the way."""
