@@ -39,6 +39,8 @@ ONLY_IN = {
     "jinja2": ("show/",),
     "rich": ("show/", "apps/"),
     "fastapi": ("apps/",),
+    "starlette": ("apps/",),
+    "uvicorn": ("apps/",),
     "click": ("apps/",),
 }
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, str] = {
     "anonymise": "sfumato.anonymise",
+    "connect": "sfumato.curator.door.remote",
     "count": "sfumato.queries.frame",
     "count_units": "sfumato.queries.frame",
     "count_distinct": "sfumato.queries.frame",

@@ -35,6 +35,8 @@ class Answer:
     sources: tuple[Preview, ...] = ()
     """The previews whose releases were pooled into this; the question's own alone when nothing was refined."""
 
+    stored: tuple[Mapping[str, Any], ...] = ()
+    """What the ledger stored of each of these."""
     name: str = ""
     """What it is called where a number in the ledger would tell how much others have asked; "" where it is its number."""
 

@@ -86,10 +86,16 @@ class Session:
         return [self.answered(preview, found[preview.key]) for preview in previews]
 
     def refine(self, answer: Answer, *, epsilon: Number) -> Answer:
+<<<<<<< HEAD
         """More for the same question, at a further price; linear cells are pooled, so ratios come out better too.
 
         Quantiles are asked again: the surer of the releases stands.
         """
+        more = self.refining(answer, epsilon=epsilon)
+        return self.refined(answer, *self._released([more])[0])
+
+    def refining(self, answer: Answer, *, epsilon: Number) -> Preview:
+        """The question of an answer once more, priced for fresh noise."""
         if answer.preview.bounded.private:
             raise NotSupported(
                 "which private groups are told is drawn anew each time, so two answers cannot be pooled",
@@ -97,7 +103,7 @@ class Session:
                 code="SF005",
             )
         before = answer.sources or (answer.preview,)
-        salted = Preview.of(
+        return Preview.of(
             answer.preview.bounded,
             epsilon=positive(epsilon, name="epsilon"),
             budget=self.dataset.budget,
@@ -107,18 +113,21 @@ class Session:
             at=answer.preview.at,
             workload=answer.preview.workload,
         ).worded({**answer.preview.wording, "after": answer.position.n} if answer.preview.wording else None)
-        stored = [self._stored(preview) for preview in before]
-        preview, found = self._released([salted])[0]
-        previews = (*before, preview)
+
+    def refined(self, answer: Answer, preview: Preview, found: Committed) -> Answer:
+        """An answer pooled with one release more."""
+        before = answer.sources or (answer.preview,)
+        previews, stored = (*before, preview), (*map(self._stored, before), found.answer)
         return Answer(
             preview=answer.preview,
-            result=pooled(previews, [*stored, found.answer]),
+            result=pooled(previews, stored),
             position=found.position,
             charged=found.charged,
             left=self.left(),
-            replayed=found.replayed,
+            replayed=found.replayed and not found.charged.amount,
             session=self,
             sources=previews,
+            stored=stored,
         )
 
     def start(self, mechanism: type[Interactive[Any]], *, epsilon: Number, delta: Number = 0, **public: Any) -> Live:
@@ -207,6 +216,7 @@ class Session:
             left=self.left(),
             replayed=found.replayed and not found.charged.amount,
             session=self,
+            stored=(found.answer,),
         )
 
     def parts(self, preview: Preview) -> list[Any]:
@@ -223,18 +233,24 @@ class Session:
         """The same refusal, with the price and the bars that would fit."""
         rest = self.left().analyst.amount
         cost = sum((each.charge.amount for each in previews), Fraction(0))
-        hint = error.hint
-        if rest > 0 and len(previews) == 1:
-            share = previews[0].epsilon * rest / cost
-            fitting = Fraction(decimal_text(share, rounding="down"))
-            if fitting > 0:
-                preview = replace_price(previews[0], fitting)
-                if preview.charge.amount <= rest:
-                    bars = ", ".join(f"{name} ±{width:.3g}" for name, width in preview.within().items())
-                    hint = f"--epsilon {decimal_text(fitting)} would fit" + (f": {bars}" if bars else "")
+        hint = (would_fit(previews[0], rest) if len(previews) == 1 else None) or error.hint
         return BudgetExceeded(
             error.message, hint=hint, code="SF003", cost=decimal_text(cost), left=decimal_text(rest, rounding="down")
         )
+
+
+def would_fit(preview: Preview, rest: Fraction) -> str | None:
+    """The price at which a question would fit into what is left, and its bars."""
+    if rest <= 0:
+        return None
+    fitting = Fraction(decimal_text(preview.epsilon * rest / preview.charge.amount, rounding="down"))
+    if fitting <= 0:
+        return None
+    cheaper = replace_price(preview, fitting)
+    if cheaper.charge.amount > rest:
+        return None
+    bars = ", ".join(f"{name} ±{width:.3g}" for name, width in cheaper.within().items())
+    return f"--epsilon {decimal_text(fitting)} would fit" + (f": {bars}" if bars else "")
 
 
 def replace_price(preview: Preview, epsilon: Fraction) -> Preview:

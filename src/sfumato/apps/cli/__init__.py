@@ -28,6 +28,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "unfreeze": ("sfumato.apps.cli.unfreeze", "let questions go on"),
     "ingest": ("sfumato.apps.cli.ingest", "copy a table with each unit's rows side by side: questions cost less"),
     "purge": ("sfumato.apps.cli.purge", "remove every copy of personal data that sfumato made"),
+    "serve": ("sfumato.apps.cli.serve", "answer questions over HTTP, where the analyst may be the adversary"),
+    "token": ("sfumato.apps.cli.token", "who may ask the server, in which role, until when"),
     "explain": ("sfumato.apps.cli.explain", "the long story of a message: sfumato explain SF005"),
     "doctor": ("sfumato.apps.cli.doctor", "look at policy, source, ledger, key and copies, and say what is wrong"),
     "anonymise": ("sfumato.apps.cli.anonymise", "a table in which everybody looks like k others, and its risk"),

@@ -54,6 +54,12 @@ class Leases:
             self._held[name] = _Lease(live, analyst, self._clock() + self._seconds)
         return name
 
+    def holds(self, name: str, *, analyst: str) -> bool:
+        """Whether this analyst has a mechanism of that name under way here."""
+        with self._lock:
+            self._sweep()
+            return name in self._held and self._held[name].analyst == analyst
+
     @contextmanager
     def held(self, name: str, *, analyst: str) -> Iterator[Live]:
         """The mechanism, for one question. Another's is as unknown as one that never was."""

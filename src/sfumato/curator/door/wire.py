@@ -11,7 +11,6 @@ from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.canonical import canonical
 from sfumato.core.errors import BadInput, Bug
 from sfumato.core.exact import decimal_text
 from sfumato.core.neighbours import Relation
@@ -103,7 +102,7 @@ def _received(value: Any) -> Any:
         case {"day": str(text)}:
             return date.fromisoformat(text)
         case {"part": str(name), **body}:
-            return PARTS[name](**{key: _received(each) for key, each in body.items()})
+            return PARTS[name](**{str(key): _received(each) for key, each in body.items()})
     raise TypeError
 
 
@@ -167,11 +166,12 @@ def preview_to_json(preview: Preview, unit: str) -> dict[str, Any]:
     }
 
 
-def answer_to_json(answer: Answer, releases: list[Mapping[str, Any]]) -> dict[str, Any]:
+def answer_to_json(answer: Answer) -> dict[str, Any]:
     """An answer as `--format json` prints it, and what it is made of: the price and the integers of each release."""
     previews = answer.sources or (answer.preview,)
     made_of = [
-        {"epsilon": str(preview.epsilon), "stored": stored} for preview, stored in zip(previews, releases, strict=True)
+        {"epsilon": str(preview.epsilon), "stored": stored}
+        for preview, stored in zip(previews, answer.stored, strict=True)
     ]
     wording = {key: value for key, value in (answer.preview.wording or {}).items() if key in {"sql", "table", "steps"}}
     return answer.to_json() | {
@@ -190,6 +190,38 @@ def shown_to(answer: Answer, *, analyst: str, name: str) -> Answer:
     return replace(answer, left=own(answer.left, analyst), name=name)
 
 
-def size_of(wording: Mapping[str, Any]) -> int:
-    """How long a wording is, written down."""
-    return len(canonical(wording))
+def answer_from_json(body: Mapping[str, Any], terms: Terms, preview: Preview | None, session: Any) -> Answer:
+    """What `answer_to_json` wrote; `preview` is the question where it was priced on this side."""
+    from sfumato.curator.answer import Answer
+    from sfumato.curator.door.wording import heard
+    from sfumato.curator.ledger.ledger import Position
+    from sfumato.curator.opened import opened, pooled
+
+    releases = body["releases"]
+    first = preview or terms.preview(
+        heard(body["question"], terms.schema).plan,
+        epsilon=Fraction(releases[0]["epsilon"]),
+        at=body["at"],
+        confidence=Fraction(body["exact_confidence"]),
+    ).worded(body["question"])
+    if first.key != body["key"]:
+        raise BadInput("the server answered another question", hint="use the same version of sfumato on both sides")
+    more = [
+        terms.preview(
+            first.bounded.question, epsilon=Fraction(each["epsilon"]), at=first.at, confidence=first.confidence
+        )
+        for each in releases[1:]
+    ]
+    stored = tuple(each["stored"] for each in releases)
+    return Answer(
+        preview=first,
+        result=pooled([first, *more], stored) if more else opened(first, stored[0]),
+        position=Position(0, ""),
+        charged=charge_from_json(body["charged"]),
+        left=left_from_json(body["budget"]),
+        replayed=bool(body["replayed"]),
+        session=session,
+        sources=(first, *more) if more else (),
+        stored=stored,
+        name=str(body["answer"]),
+    )

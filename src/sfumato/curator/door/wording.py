@@ -14,7 +14,6 @@ from dataclasses import fields, is_dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import BadInput, Bug, SfumatoError
@@ -63,8 +62,7 @@ def heard(wording: object, schema: Schema) -> Question:
     return made
 
 
-@cache
-def verbs(kind: type) -> Mapping[str, inspect.Signature]:
+def verbs(kind: type[Any]) -> Mapping[str, inspect.Signature]:
     """What can be said to a frame, to a grouped one, or to a question, and how."""
     return {
         name: inspect.signature(verb)
@@ -206,7 +204,8 @@ def _aggregation(said: Mapping[str, Any]) -> Aggregation:
         raise _nonsense()
     if not isinstance(said.get("of"), str | None):
         raise _nonsense()
-    return Aggregation(**{name: tuple(each) if isinstance(each, list) else each for name, each in said.items()})
+    given: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in said.items()}
+    return Aggregation(**given)
 
 
 def _is_text(wording: object) -> bool:
