@@ -202,7 +202,11 @@ def _aggregation(said: Mapping[str, Any]) -> Aggregation:
     known = {field.name for field in fields(Aggregation)}
     if not set(said) <= known or said.get("kind") not in get_args(MeasureKind):
         raise _nonsense()
-    if not isinstance(said.get("of"), str | None):
+    if not isinstance(said.get("of"), str | None) or not all(
+        isinstance(each, list) and all(isinstance(one, Fraction) for one in each)
+        for name, each in said.items()
+        if name not in {"kind", "of"}
+    ):
         raise _nonsense()
     given: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in said.items()}
     return Aggregation(**given)
