@@ -101,7 +101,7 @@ def test_questions_are_heard(wording: Any) -> None:
 
 @pytest.mark.parametrize("wording", BAD, ids=lambda each: ascii(each)[:90])
 def test_what_is_no_question_is_refused(wording: Any) -> None:
-    with pytest.raises(BadInput, match="make no question|not a finite number"):
+    with pytest.raises(BadInput, match=r"make no question|not a finite number"):
         heard(wording, SCHEMA)
 
 
