@@ -226,8 +226,10 @@ class Preview:
         return replace(self, wording=wording)
 
     def priced(self) -> dict[str, Any]:
-        """The terms that it was asked on, as canonical JSON spells them."""
-        said = {"epsilon": str(self.epsilon), "at": self.at, "confidence": str(self.confidence)}
+        """The terms that it was asked on: what `preview` takes, as canonical JSON spells it."""
+        said: dict[str, Any] = {"epsilon": str(self.epsilon), "at": self.at, "confidence": str(self.confidence)}
+        if self.workload != "bins":
+            said["workload"] = self.workload
         return said if self.delta is None else {**said, "delta": str(self.delta)}
 
     @property

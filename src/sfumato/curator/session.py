@@ -86,7 +86,6 @@ class Session:
         return [self.answered(preview, found[preview.key]) for preview in previews]
 
     def refine(self, answer: Answer, *, epsilon: Number) -> Answer:
-<<<<<<< HEAD
         """More for the same question, at a further price; linear cells are pooled, so ratios come out better too.
 
         Quantiles are asked again: the surer of the releases stands.

@@ -35,6 +35,7 @@ size = 1000000
 [unit]
 kind = "person"
 max_rows = 1
+max_groups = 1
 [budget]
 epsilon = {epsilon}
 delta = 1e-6
@@ -55,6 +56,9 @@ range = [0, 99]
 [tables.people.columns.born]
 type = "date"
 range = [1900-01-01, 2025-12-31]
+[tables.people.columns.town]
+type = "text"
+values = "private"
 [tables.people.columns.notes]
 type = "integer"
 """
@@ -69,6 +73,7 @@ def rows(count: int = 1000) -> Any:
             "age": [i % 90 for i in range(count)],
             "hours": [float(i % 60) for i in range(count)],
             "born": [f"{1920 + i % 90}-01-01" for i in range(count)],
+            "town": ["ABC"[i % 3] for i in range(count)],
             "notes": list(range(count)),
         }
     )

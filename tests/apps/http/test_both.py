@@ -103,6 +103,26 @@ def test_frames_travel(session: Any, name: str) -> None:
     assert session.ask(question, epsilon="0.25").replayed
 
 
+def test_ranges_travel(session: Any) -> None:
+    ages = "SELECT FLOOR(age / 10) AS ten, COUNT(*) AS n FROM people WHERE age < 80 GROUP BY 1"
+    answer = session.ask(ages, epsilon=1, workload="ranges")
+    assert answer.preview.workload == "ranges"
+    assert session.ask(ages, epsilon=1, workload="ranges").replayed
+    assert not session.ask(ages, epsilon=1).replayed
+
+
+def test_private_keys_travel(session: Any) -> None:
+    """1 000 units in three towns at epsilon 2: a group of 300 is withheld with probability below 1e-9."""
+    towns = "SELECT town, COUNT(DISTINCT person_id) AS n FROM people GROUP BY town"
+    answer = session.ask(towns, epsilon=2, delta="1e-7")
+    assert {row["town"] for row in answer.rows} == {"A", "B", "C"}
+    again = session.ask(towns, epsilon=2, delta="1e-7")
+    assert again.rows == answer.rows
+    assert again.replayed
+    with pytest.raises(NotSupported):
+        answer.refine(epsilon=1)
+
+
 def test_steps_go_on_after_sql(session: Any) -> None:
     question = session.sql(BY_SEX).sort("n").head(1)
     assert len(question.ask(epsilon="0.5").rows) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
 
@@ -57,19 +57,17 @@ class Priced(Body):
     within: Amount | None = None
     at: Annotated[int, Field(ge=1, le=10**12)] = 1000
     confidence: Amount | None = None
+    workload: Literal["bins", "ranges", "cdf"] = Field(
+        default="bins", description="what the groups are for: each by itself, ranges of them, cumulative counts"
+    )
+    delta: Amount | None = Field(default=None, description="for groups whose keys are private")
     key: Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{64}$")] | None = Field(
         default=None, description="the key that the caller computed: nothing is charged when the server's is another"
     )
 
     def price(self) -> dict[str, Any]:
         """All but the question."""
-        return {
-            "epsilon": self.epsilon,
-            "within": self.within,
-            "at": self.at,
-            "confidence": self.confidence,
-            "key": self.key,
-        }
+        return {name: value for name, value in self if name != "question" and value is not None}
 
 
 class Several(Body):

@@ -199,7 +199,7 @@ class Desk:
 
     def _preview(self, question: Mapping[str, Any], price: Price) -> Preview:
         """The priced question; the same words at the same price are read once."""
-        terms = {key: price[key] for key in ("epsilon", "within", "at", "confidence") if price.get(key) is not None}
+        terms = {key: price[key] for key in wire.PRICE if price.get(key) is not None}
         said = canonical([question, terms])
         with self._lock:
             known = self._priced.get(said)
@@ -236,7 +236,7 @@ class Desk:
                 raise no_answer()
             return session.refined(before, more, found)
         wording = {key: value for key, value in asked.items() if key in ("sql", "table", "steps")}
-        terms = {"epsilon": Fraction(asked["epsilon"]), "at": asked["at"], "confidence": Fraction(asked["confidence"])}
+        terms = {key: asked[key] for key in wire.PRICE if key in asked}
         preview = session.preview(heard(wording, self.dataset.schema).plan, **terms).worded(wording)
         if preview.key != found.key:
             raise no_answer()

@@ -60,6 +60,8 @@ class RemoteSession:
         within: Number | None = None,
         at: int = 1000,
         confidence: Number | None = None,
+        workload: str = "bins",
+        delta: Number | None = None,
     ) -> Preview:
         """The priced question, free: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows."""
         if isinstance(question, Preview):
@@ -67,7 +69,15 @@ class RemoteSession:
         said = self.sql(question) if isinstance(question, str) else question
         if not isinstance(said, Recorded):
             raise _not_said_here()
-        made = self.terms.preview(said.plan, epsilon=epsilon, within=within, at=at, confidence=confidence)
+        made = self.terms.preview(
+            said.plan,
+            epsilon=epsilon,
+            within=within,
+            at=at,
+            confidence=confidence,
+            workload=workload,
+            delta=delta,
+        )
         return made.worded(said.wording)
 
     def ask(self, question: Asked, **price: Any) -> Answer:
@@ -161,13 +171,7 @@ def connect(url: str, *, token: str, dataset: str | None = None, ca: str | None 
 def _priced(preview: Preview) -> dict[str, Any]:
     if preview.wording is None:
         raise _not_said_here()
-    return {
-        "question": preview.wording,
-        "epsilon": str(preview.epsilon),
-        "at": preview.at,
-        "confidence": str(preview.confidence),
-        "key": preview.key,
-    }
+    return {"question": preview.wording, **preview.priced(), "key": preview.key}
 
 
 def _text(value: Number) -> str:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 PARTS: Mapping[str, type] = {kind.__name__: kind for kind in (Schema, Table, Column, Levels, Unit, Step)}
 """The classes that terms are made of. No other is ever made from what comes in."""
 
+PRICE = ("epsilon", "within", "at", "confidence", "workload", "delta")
+"""What a question is asked on: the options of `preview`."""
+
 
 # -- terms -------------------------------------------------------------------------------------------------------------
 
@@ -176,8 +179,7 @@ def answer_to_json(answer: Answer) -> dict[str, Any]:
     wording = {key: value for key, value in (answer.preview.wording or {}).items() if key in {"sql", "table", "steps"}}
     return answer.to_json() | {
         "question": wording,
-        "at": answer.preview.at,
-        "exact_confidence": str(answer.preview.confidence),
+        "terms": answer.preview.priced(),
         "key": answer.preview.key,
         "releases": made_of,
         "charged": charge_to_json(answer.left.caps.unit, answer.charged, rounding="up"),
@@ -198,20 +200,11 @@ def answer_from_json(body: Mapping[str, Any], terms: Terms, preview: Preview | N
     from sfumato.curator.opened import opened, pooled
 
     releases = body["releases"]
-    first = preview or terms.preview(
-        heard(body["question"], terms.schema).plan,
-        epsilon=Fraction(releases[0]["epsilon"]),
-        at=body["at"],
-        confidence=Fraction(body["exact_confidence"]),
-    ).worded(body["question"])
+    priced = [{**_terms(body["terms"]), "epsilon": str(each["epsilon"])} for each in releases]
+    first = preview or terms.preview(heard(body["question"], terms.schema).plan, **priced[0]).worded(body["question"])
     if first.key != body["key"]:
         raise BadInput("the server answered another question", hint="use the same version of sfumato on both sides")
-    more = [
-        terms.preview(
-            first.bounded.question, epsilon=Fraction(each["epsilon"]), at=first.at, confidence=first.confidence
-        )
-        for each in releases[1:]
-    ]
+    more = [terms.preview(first.bounded.question, **each) for each in priced[1:]]
     stored = tuple(each["stored"] for each in releases)
     return Answer(
         preview=first,
@@ -225,3 +218,7 @@ def answer_from_json(body: Mapping[str, Any], terms: Terms, preview: Preview | N
         stored=stored,
         name=str(body["answer"]),
     )
+
+
+def _terms(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: body[key] for key in PRICE if key in body}
