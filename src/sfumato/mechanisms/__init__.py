@@ -40,6 +40,8 @@ from sfumato.mechanisms.stream.above_threshold import AboveThreshold
 from sfumato.mechanisms.stream.factored_count import FactoredCount
 from sfumato.mechanisms.stream.running_count import RunningCount
 from sfumato.mechanisms.stream.sparse_vector import SparseVector
+from sfumato.mechanisms.synthetic.aim import Aim
+from sfumato.mechanisms.synthetic.mst import Mst
 from sfumato.mechanisms.weights.gaussian import GaussianWeights
 from sfumato.mechanisms.weights.laplace import LaplaceWeights
 
@@ -84,12 +86,15 @@ ALL: tuple[type[Mechanism], ...] = (  # type: ignore[type-arg]
     LaplaceWeights,
     GaussianWeights,
     PufferfishLaplace,
+    Mst,
+    Aim,
 )
 """Every mechanism: the contract suite, the audit and the documentation walk this list."""
 
 __all__ = [
     "ALL",
     "AboveThreshold",
+    "Aim",
     "BoundedNoise",
     "Case",
     "Duchi",
@@ -115,6 +120,7 @@ __all__ = [
     "Law",
     "LocalHashing",
     "Mechanism",
+    "Mst",
     "NoisyMax",
     "NoisySearch",
     "OnlineBoundedNoise",
