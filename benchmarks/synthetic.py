@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import time
-import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -141,12 +141,9 @@ def main() -> None:
 
 def beside_mbi(found: Synthesis, truth: Truth) -> None:
     """The same measurements, round after round: our fit with the steps it takes, mbi's with the 1 000 of AIM's authors."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import jax
+    os.environ["JAX_ENABLE_X64"] = "1"
+    import mbi
 
-        jax.config.update("jax_enable_x64", True)
-        import mbi
     d, model, fit = len(found.shape), None, None
     domain = mbi.Domain(range(d), found.shape)
     theirs = ours = 0.0
