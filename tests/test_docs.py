@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import sfumato
 from sfumato.apps.cli import COMMANDS
 
@@ -40,6 +42,15 @@ def test_the_python_of_the_readme_runs() -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert len(blocks) == 2
     exec(compile(blocks[1], "README.md", "exec"), {})  # noqa: S102
+
+
+@pytest.mark.parametrize("guide", ["weights", "pufferfish"])
+def test_the_python_of_a_guide_runs(guide: str) -> None:
+    """Its own assertions hold the figures that the text quotes."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{guide}.md").read_text(), re.S)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, f"{guide}.md", "exec"), {})  # noqa: S102
 
 
 def test_decisions_are_numbered_once() -> None:

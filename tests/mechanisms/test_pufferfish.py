@@ -15,7 +15,7 @@ from flint import arb, ctx
 from sfumato.accounting import DiscreteLaplaceLoss, Pure, PureFilter
 from sfumato.audit import verify
 from sfumato.core import BadInput, Neighbours, NotAllowed, NotSupported, Private, Relation, SfumatoError
-from sfumato.mechanisms import Gaussian, Laplace, PufferfishLaplace
+from sfumato.mechanisms import Gaussian, Laplace, NoisyMax, PufferfishLaplace
 from sfumato.mechanisms.base import Mechanism
 from sfumato.mechanisms.pufferfish.belief import Belief, Discrete, Mixture, NormalVector
 from sfumato.mechanisms.pufferfish.cells import cells, window
@@ -421,6 +421,7 @@ def test_a_belief_is_not_fitted_on_private_data() -> None:
         (lambda: PufferfishLaplace(household_example(), 1).release(np.array([1, 2]), 1), "one number"),
         (lambda: PufferfishLaplace(household_example(), 1).release(Given("x", "y"), 1), "no contrast"),
         (lambda: Wasserstein.of(two(Mixture.normal(0, 1), Mixture.normal(1, 1))).loss(Laplace(1)), "no grain"),
+        (lambda: Wasserstein.of(household_example()).loss(NoisyMax.examples()[0]), "does not add noise"),
         (lambda: fit_mixture([1.0, math.nan]), "finite"),
         (lambda: fit_mixture([1.0, 1.0]), "fewer different"),
         (lambda: fit_mixture("numbers"), "not a list"),

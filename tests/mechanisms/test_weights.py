@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -74,15 +75,31 @@ def test_one_unit_moves_the_fit_by_no_more_than_is_said(columns: Columns, relati
 
 
 def test_replacing_a_row_of_numbers_moves_the_fit_by_at_most_the_papers_constant() -> None:
-    """sqrt(d) / (2 penalty N) when the centre is not at a corner; 2 per category instead of one for each of its coordinates."""
+    """sqrt(d) / (2 penalty N) when the centre is not at a corner; 2 per category instead of one for each of its coordinates.
+
+    Alone, a row reaches (|u| + sqrt(|u|^2 + 1/4)) / 2, written out here for the corners of the cube.
+    """
     rng = np.random.default_rng(3)
     for _ in range(20):
         even = Reference(COLUMNS, np.stack([rng.integers(0, c.codes, 400) for c in COLUMNS.columns], axis=1))
-        assert even.farthest(Relation.REPLACE) ** 2 == pytest.approx(4, rel=1e-12)
-        assert even.farthest(Relation.ADD_REMOVE) ** 2 == pytest.approx(
-            1.25, rel=0.3
-        )  # 2/4, 1/2 and the intercept's 1/4
+        assert float(even.farthest(Relation.REPLACE)) == pytest.approx(2, rel=1e-12)
+        corners = COLUMNS.coordinates(np.array(list(product((0, 64), (0, 64), (0, 1)))))
+        longest = float(np.linalg.norm(corners - even.centre, axis=1).max())
+        alone = (longest + math.hypot(longest, 0.5)) / 2
+        assert float(even.farthest(Relation.ADD_REMOVE)) == pytest.approx(alone, rel=1e-9)
         assert 2 - 1e-9 <= some_reference(rng, AGES).farthest(Relation.REPLACE) ** 2 < 2.25
+
+
+def test_the_part_of_a_minimum_moves_by_the_average_of_two_lengths() -> None:
+    """The lemma of `farthest`: a symmetric matrix between 0 and 1 moves the first coordinates so far, and no further."""
+    rng = np.random.default_rng(12)
+    whole = np.array([1.0, 0.5])
+    bound, best = (1 + float(np.linalg.norm(whole))) / 2, 0.0
+    for _ in range(4000):
+        turn = np.linalg.qr(rng.normal(size=(2, 2)))[0]
+        matrix = turn @ np.diag(rng.choice([0.0, 1.0, rng.random()], 2)) @ turn.T
+        best = max(best, abs(float((matrix @ whole)[0])))
+    assert 0.999 * bound < best <= bound
 
 
 def test_the_bound_is_nearly_reached() -> None:
@@ -155,13 +172,8 @@ def test_the_certificate_holds_in_two_hundred_bits() -> None:
             penalty=Fraction(1, 1000),
         )
         solved = solve(objective, Fraction(1, 10**11))
-        for tilt in (
-            solved,
-            solved + 1e-12,
-            solved + 0.1,
-            np.full(COLUMNS.width + 1, 400.0),
-            np.zeros(COLUMNS.width + 1),
-        ):
+        tiny = [rng.normal(size=COLUMNS.width + 1) * 1e-9 for _ in range(12)]  # here only the sums round
+        for tilt in (solved, solved + 1e-12, solved + 0.1, np.full(COLUMNS.width + 1, 400.0), *tiny):
             norm = sum((g * g for g in true_gradient(objective, tilt)), arb(0)).sqrt()
             certified = objective.certified(tilt)
             assert norm <= arb(certified.numerator) / certified.denominator
@@ -274,6 +286,10 @@ def test_identical_tables_get_equal_weights_and_the_owner_is_told() -> None:
 def test_calibration_keeps_its_promise_and_wastes_little() -> None:
     reference = some_reference(np.random.default_rng(1), COLUMNS)
     replace_one = Sensitivity.of_cells(2, 1, about=Neighbours.REPLACE)
+    one_cell = Sensitivity.of(1, about=Neighbours.REPLACE)  # said of one cell, it is the same unit
+    assert LaplaceWeights(reference, 1000, 1, "1e-6", 1).steps(one_cell) == LaplaceWeights(
+        reference, 1000, 1, "1e-6", 1
+    ).steps(replace_one)
     for reach in (Sensitivity.of(1), Sensitivity.of(3), replace_one):
         laplace = LaplaceWeights.calibrate(sensitivity=reach, epsilon="1/2", reference=reference, size=1000)
         assert laplace.loss(reach).epsilon() == 0.5

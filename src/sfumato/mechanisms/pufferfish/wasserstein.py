@@ -11,18 +11,26 @@ from typing import Any, TypeVar, final
 from sfumato.accounting import Loss
 from sfumato.accounting.loss import real, words
 from sfumato.accounting.rounding import with_failure
-from sfumato.core.errors import BadInput
+from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import Number, positive, probability
 from sfumato.core.neighbours import Neighbours
 from sfumato.core.private import Private
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms.base import Mechanism, Release
+from sfumato.mechanisms.number.gaussian import Gaussian
+from sfumato.mechanisms.number.laplace import Laplace
+from sfumato.mechanisms.number.lattice_noise import LatticeNoise
+from sfumato.mechanisms.number.staircase import Staircase
+from sfumato.mechanisms.number.truncated_laplace import TruncatedLaplace
 from sfumato.mechanisms.pufferfish.belief import Discrete, Law
 from sfumato.mechanisms.pufferfish.distance import STILL, moves
 from sfumato.mechanisms.pufferfish.framework import Framework
 from sfumato.noise import Source
 
 Out = TypeVar("Out")
+
+_ADDED = (Laplace, Gaussian, TruncatedLaplace, Staircase, LatticeNoise)
+"""Mechanisms whose sensitivity is a distance between the numbers themselves."""
 
 
 @final
@@ -96,7 +104,12 @@ class Wasserstein:
 
     def loss(self, mechanism: Mechanism[Any, Any]) -> Loss:
         """What one release of the number, or vector, with this noise costs."""
-        if getattr(mechanism, "grain", None) is None and not self._whole:
+        if not isinstance(mechanism, _ADDED):
+            raise NotSupported(
+                f"{type(mechanism).__name__} does not add noise to the number that the beliefs speak of",
+                hint=f"use {', '.join(kind.__name__ for kind in _ADDED)}",
+            )
+        if mechanism.grain is None and not self._whole:
             raise BadInput(
                 "the beliefs speak of numbers that are not whole, and the mechanism has no grain",
                 hint="give the mechanism a grain, such as '1/64'",

@@ -83,13 +83,19 @@ class Reference:
         return self.columns.coordinates(codes) - self.centre
 
     def farthest(self, relation: Relation) -> Fraction:
-        """How far one row can move the sum of s(u) u, at most, in the Euclidean norm, for shares s(u) within [0, 1].
+        """How far one row can move the released coordinates of the minimum, at most, times (2 penalty size); rounded up.
 
-        Adding or taking away a row u: |s u| <= |u|, whose square is at most the sum over columns of the largest, and the
-        intercept's. Replacing u by v: |s u - t v| is convex in (s, t), so at most |u|, |v| or |u - v|, the last with a square
-        of 1 at most per number, 2 per category and nothing for the intercept. In exact numbers, and rounded up.
+        The minima of two objectives differ by H^-1 g, where g is the difference of their gradients at one of them and H, an
+        average of second derivatives on the way, is symmetric and at least 2 penalty. So H^-1 is (I + R)/2 over 2 penalty
+        with R symmetric and no longer than I, and the coordinates that are released, without the intercept, move by at most
+        (|u| + |(u, k)|)/2 for g = (u, k), k the intercept's part.
+
+        That is a convex function of g, so it is largest at the corners of what g can be. Adding or taking away a row u gives
+        s (u, `CONSTANT`) for a share s within [0, 1]: |u|^2 is at most the sum over columns of the largest. Replacing u by v
+        gives s (u, `CONSTANT`) - t (v, `CONSTANT`): one of the two alone, as before, or (u - v, 0), with a square of 1 at
+        most per number and 2 per category.
         """
-        one, two, start = CONSTANT**2, Fraction(0), 0
+        one, two, start = Fraction(0), Fraction(0), 0
         for column in self.columns.columns:
             c = [Fraction(value) for value in self.centre[start : start + column.width].tolist()]
             match column:
@@ -100,7 +106,8 @@ class Reference:
                     one += max(sum((x * x for x in c), Fraction(0)) - 2 * x + 1 for x in c)
                     two += 2
             start += column.width
-        return sqrt_up(max(one, two) if relation is Relation.REPLACE else one)
+        alone = (sqrt_up(one) + sqrt_up(one + CONSTANT**2)) / 2
+        return max(alone, sqrt_up(two)) if relation is Relation.REPLACE else alone
 
     def refuse_copy(self, rows: Rows) -> None:
         """For the owner, before anything is published: a public table must not be the private one.

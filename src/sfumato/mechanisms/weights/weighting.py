@@ -47,15 +47,15 @@ _GRAINS = 1 << 10
 class Weighting(Mechanism[Rows, Steps]):
     """The tilt b* of a logistic regression of private against public rows, floored to a lattice, plus noise.
 
-    How far one unit moves it: J (`Objective`) is strongly convex with 2 penalty whatever the rows, so the minima of two
-    neighbours are at most |grad J - grad J'| / (2 penalty) apart, at any one point. The two gradients differ by the unit's own
-    rows alone, by L farthest / size for a weight of L (`Reference.farthest`; several rows add up to at most L times a point
-    of the convex hull of 0 and the rows). What is computed has a gradient of at most `tolerance`, certified (`solve`), so it
-    lies within tolerance / (2 penalty) of its minimum: two neighbours' come to
+    How far one unit moves it: J (`Objective`) is strongly convex with 2 penalty whatever the rows, and two neighbours'
+    gradients differ by the unit's own rows alone, so their minima by L farthest / (2 penalty size) for a weight of L
+    (`Reference.farthest`; several rows add up to at most L times a point of the convex hull of 0 and the rows). What is
+    computed has a gradient of at most `tolerance`, certified (`solve`), so it lies within tolerance / (2 penalty) of its
+    minimum: two neighbours' come to
 
         L farthest / (2 penalty size) + tolerance / penalty
 
-    at most in the Euclidean norm; leaving out the intercept brings nothing further apart. In steps, after flooring, divide by
+    at most in the Euclidean norm of the released coordinates. In steps, after flooring, divide by
     the grain and add sqrt(d); the sum over d coordinates is at most sqrt(d) times that. `size` is public: under add/remove the
     number of rows plays no part.
     """
@@ -78,21 +78,9 @@ class Weighting(Mechanism[Rows, Steps]):
 
     @final
     def steps(self, sensitivity: Sensitivity | Number) -> Sensitivity:
-        """How many steps one unit moves the tilt, from how much weight of rows it moves: `l1` as plans give it.
-
-        Under replace `l1` is twice the weight of one unit, which leaves and comes back elsewhere.
-        """
+        """How many steps one unit moves the tilt, from how far it moves the counts of rows by codes."""
         reach = Sensitivity.of(sensitivity)
-        match reach.about.relation:
-            case Relation.ADD_REMOVE:
-                weight = reach.l1
-            case Relation.REPLACE:
-                weight = reach.l1 / 2
-            case Relation.SECRETS:
-                raise BadInput(
-                    "weights were asked for a Pufferfish promise",
-                    hint="they are about added, removed or replaced units",
-                )
+        weight = unit_weight(reach)
         if weight == 0:
             return Sensitivity.of(0, about=reach.about)
         d = self.reference.columns.width
@@ -189,8 +177,7 @@ class Weighting(Mechanism[Rows, Steps]):
             raise BadInput("the reference is not a public table", hint="give Reference.of(columns, table)")
         if reach.l1 == 0:
             raise BadInput("nothing to protect: the sensitivity is 0", hint="a public value needs no mechanism")
-        weight = reach.l1 / (2 if reach.about.relation is Relation.REPLACE else 1)
-        row = weight * reference.farthest(reach.about.relation) / size
+        row = unit_weight(reach) * reference.farthest(reach.about.relation) / size
         if "penalty" not in public:
             public["penalty"] = usual_penalty(row, reference.columns.width, target)
         public.setdefault("tolerance", row * _LOOSE)
@@ -201,6 +188,23 @@ class Weighting(Mechanism[Rows, Steps]):
         amount = cls.quietest(unit.steps(reach), epsilon, delta, unit.step)
         result: Self = made(**{cls.noise_field: amount, **public})
         return result
+
+
+def unit_weight(reach: Sensitivity) -> Fraction:
+    """The most weight of rows that one unit holds, from how far it moves the counts of rows by codes.
+
+    Under replace the weight leaves some cells and comes back in others, so `l1` is twice that weight; of a reach that was
+    taken from one cell alone, where `l1` is `linf`, it is the whole.
+    """
+    match reach.about.relation:
+        case Relation.ADD_REMOVE:
+            return reach.l1
+        case Relation.REPLACE:
+            return max(reach.l1 / 2, reach.linf)
+        case Relation.SECRETS:
+            raise BadInput(
+                "weights were asked for a Pufferfish promise", hint="they are about added, removed or replaced units"
+            )
 
 
 def usual_penalty(row: Fraction, width: int, epsilon: Fraction) -> Fraction:
