@@ -214,7 +214,7 @@ ORIGINAL = firsts.first
 @pytest.mark.parametrize("extra", [1, 10])
 def test_a_looser_cap_is_noticed(monkeypatch: pytest.MonkeyPatch, check: Check, extra: int) -> None:
     check()
-    monkeypatch.setattr(emitter, "first", lambda pairs, name, most: ORIGINAL(pairs, name, most + extra))
+    monkeypatch.setattr(emitter, "first", lambda pairs, many, name, most: ORIGINAL(pairs, many, name, most + extra))
     with pytest.raises(AssertionError):
         check()
 

@@ -259,8 +259,7 @@ def _budget(document: Document) -> Iterator[Problem]:
         yield Problem(
             ("budget", "delta"),
             f"delta {decimal_text(budget.delta)} is too large for {public}: with that probability someone's row may be shown",
-            f"write at most {decimal_text(most, rounding='down')}, such as 1e-6"
-            + ("" if size else "; or declare [dataset] size"),
+            f"write at most {decimal_text(most, rounding='down')}" + ("" if size else "; or declare [dataset] size"),
             "SF007",
         )
     if budget.accountant == "zcdp" and budget.delta == 0:

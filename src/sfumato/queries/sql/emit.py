@@ -33,7 +33,7 @@ from sfumato.queries.plan import (
 )
 from sfumato.queries.rows import alone, scope_of
 from sfumato.queries.sql.dialect import written
-from sfumato.queries.sql.firsts import first, name_of
+from sfumato.queries.sql.firsts import crowded, first, name_of
 from sfumato.queries.sql.formula import Formula, clamped, formula, integer
 from sfumato.queries.sql.relation import column, counted, filtered, shaped
 
@@ -99,8 +99,11 @@ def emit(tally: Tally, dialect: str) -> str:
     query = query.with_("sfumato_rows", as_=rows, materialized=_kept(below), copy=False)
     if capped:
         assert tally.most is not None
-        query = query.with_("sfumato_all", as_=_pairs(keys, values, weigh), copy=False)
-        query = query.with_("sfumato_pairs", as_=first("sfumato_all", group, tally.most), materialized=True, copy=False)
+        every, many = "sfumato_all", "sfumato_many"
+        query = query.with_(every, as_=_pairs(keys, values, weigh), materialized=True, copy=False)
+        query = query.with_(many, as_=crowded(every, tally.most), materialized=True, copy=False)
+        kept = first(every, many, group, tally.most)
+        query = query.with_("sfumato_pairs", as_=kept, materialized=False, copy=False)
     elif paired:
         query = query.with_("sfumato_pairs", as_=_pairs(keys, values, weigh), copy=False)
     if weighed:

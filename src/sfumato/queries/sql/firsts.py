@@ -29,17 +29,21 @@ def unit_part() -> exp.Expr:
     return _measured(_texted(column("u")))
 
 
-def first(pairs: str, name: exp.Expr, most: int) -> exp.Select:
-    """The rows of `pairs` that belong to the first `most` groups of their unit."""
+def first(pairs: str, many: str, name: exp.Expr, most: int) -> exp.Query:
+    """The rows of `pairs` that belong to the first `most` groups of their unit; `many` names the units that have more."""
     order = [exp.Ordered(this=exp.MD5(this=_joined([unit_part(), name.copy()]))), exp.Ordered(this=name)]
     place = exp.Window(this=exp.RowNumber(), partition_by=[column("u")], order=exp.Order(expressions=order))
-    counted = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[column("u")])
-    many = exp.select("*", exp.alias_(counted, "many")).from_(pairs)
-    few = exp.select("*", exp.alias_(integer(1), "place")).from_("sfumato_many").where(f"many <= {most}")
-    ranked = exp.select("*", exp.alias_(place, "place")).from_("sfumato_many").where(f"many > {most}")
+    ranked = exp.select("*", exp.alias_(place, "place")).from_(pairs).join(many, using=["u"])
+    light = exp.select(exp.alias_(integer(1), "one")).from_(many)
+    light = light.where(exp.EQ(this=column("u", many), expression=column("u", pairs)))
+    few = exp.select("*", exp.alias_(integer(1), "place")).from_(pairs).where(exp.Not(this=exp.Exists(this=light)))
     every = exp.union(few, ranked, distinct=False, copy=False)
-    query = exp.select("*").from_(every.subquery("p", copy=False), copy=False)
-    return query.where(f"place <= {most}").with_("sfumato_many", as_=many)
+    return exp.select("*").from_(every.subquery("p", copy=False), copy=False).where(f"place <= {most}")
+
+
+def crowded(pairs: str, most: int) -> exp.Select:
+    """The units with more than `most` groups."""
+    return exp.select("u").from_(pairs).group_by("u").having(f"COUNT(*) > {most}")
 
 
 def _part(of: exp.Expr, type_: Type) -> exp.Expr:
