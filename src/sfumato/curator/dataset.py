@@ -85,9 +85,16 @@ class Dataset:
 
     def exact(self, bounded: Bounded) -> Private[Any]:
         """The exact answer, sealed: one vector for each statistic; or private groups, by name."""
-        engine = self.engine
-        exact = Private(engine.execute(bounded.sql(engine.dialect, self._ingested)))
+        exact = self._sealed(bounded)
         return exact.map(bounded.found) if bounded.private else exact.map(bounded.vectors)
+
+    def present(self, bounded: Bounded) -> Private[Any]:
+        """The groups that there are, sealed, for mechanisms that take a table of them (`sparse`)."""
+        return self._sealed(bounded).map(bounded.present)
+
+    def _sealed(self, bounded: Bounded) -> Private[Any]:
+        engine = self.engine
+        return Private(engine.execute(bounded.sql(engine.dialect, self._ingested)))
 
     def publish(self, *, epsilon: Number, delta: Number = 0, **terms: Any) -> Publication:
         """A batch of products on one budget, published once: `with data.publish(epsilon=1, delta="1e-6") as p: ...`

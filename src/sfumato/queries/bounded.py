@@ -29,7 +29,7 @@ from sfumato.queries.plan import (
     canonical,
     tables_of,
 )
-from sfumato.queries.rewrites import RULES, in_order
+from sfumato.queries.rewrites import RULES, SPARSE, Rule, in_order
 from sfumato.queries.rows import scope_of
 from sfumato.queries.schema import Schema, Value
 from sfumato.queries.stability import sensitivities, together
@@ -130,6 +130,17 @@ class Bounded:
             found.append(Places.of(groups[mine], where, weight))
         return tuple(found)
 
+    def present(self, exact: Any) -> tuple[list[list[Value]], Vector]:
+        """The engine's table as it is: for each key its value in every group that there is, and the groups' first cells."""
+        import numpy as np
+
+        scope = scope_of(self.tally.child)
+        columns = []
+        for position, key in enumerate(self.tally.keys):
+            of = infer(key.of, scope)
+            columns.append([value_of(each, of) for each in exact.column(f"k{position}").to_pylist()])
+        return columns, np.ascontiguousarray(exact.column("c0").to_numpy(), dtype=np.int64)
+
     def found(self, exact: Any) -> Groups:
         """The engine's table as private groups by name, each with its cells."""
         scope = scope_of(self.tally.child)
@@ -160,8 +171,17 @@ class Bounded:
 
 def bound(plan: Released, schema: Schema) -> Bounded:
     """The question with every unit's reach bounded, by the schema's unit."""
+    return _bound(plan, schema, RULES)
+
+
+def sparse(plan: Released, schema: Schema) -> Bounded:
+    """The same for mechanisms that take only the groups that there are (`Bounded.present`), however many there could be."""
+    return _bound(plan, schema, SPARSE)
+
+
+def _bound(plan: Released, schema: Schema, rules: tuple[Rule, ...]) -> Bounded:
     tally: Plan = plan
-    for rule in RULES:
+    for rule in rules:
         tally = rule(tally, schema)
     if not isinstance(tally, Tally):
         raise Bug("the rewrites did not end in a tally")

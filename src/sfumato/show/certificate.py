@@ -142,7 +142,9 @@ def _product(product: Body, lang: str) -> Iterator[tuple[str, str]]:
         yield words["counted"], table["counted"]
         for key in table["keys"]:
             null = words["with_missing"] if key["null"] else ""
-            yield words["keys"], words["listed"].format(of=", ".join(key["of"]), count=key["values"]) + null
+            said = words["listed"] if key["keys"] == "public" else words["told"]
+            count = key["values"] if key["keys"] == "public" else key["threshold"]
+            yield words["keys"], said.format(of=", ".join(key["of"]), count=count) + null
         for clip in table["clipping"]:
             yield words["clipped"], localised(f"{', '.join(clip['of'])}: {clip['low']} … {clip['high']}", lang)
         for each in table["noise"]:

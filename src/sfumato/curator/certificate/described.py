@@ -55,12 +55,17 @@ def _whole(statistic: Any, whole: int) -> int:
 
 
 def domain(preview: Preview) -> list[dict[str, Any]]:
-    """The keys of the groups, and how many public values each has."""
+    """The keys of the groups: how many public values each has, or from how many units on a private one is told."""
     declared = declared_of(preview.bounded.tally.child)
     found = []
     for key in preview.bounded.tally.keys:
         columns = sorted({declared[name].name for name in fields(key.of) if name in declared})
-        found.append({"of": columns, "keys": "public", "values": len(key.values), "null": None in key.values})
+        told = {"of": columns, "null": None in key.values}
+        if key.private:
+            lines = [str(each.threshold) for each in preview.mechanisms if hasattr(each, "threshold")]
+            found.append(told | {"keys": "threshold", "values": 0, "threshold": lines[0]})
+        else:
+            found.append(told | {"keys": "public", "values": len(key.values)})
     return found
 
 

@@ -19,6 +19,7 @@ from sfumato.curator.release.offer import Heading, Offer
 from sfumato.curator.release.product import Portion, Wanted
 from sfumato.curator.release.published import Published
 from sfumato.curator.release.shares import divided
+from sfumato.curator.release.weights import Weighing
 from sfumato.queries.frame import Aggregation, Frame, Grouped, count, mean, quantile
 
 if TYPE_CHECKING:
@@ -199,6 +200,39 @@ class Publication:
             )
         )
 
+    def weights(
+        self,
+        *,
+        public: Any,
+        columns: Sequence[str] | None = None,
+        most: Number | None = None,
+        table: str | None = None,
+        where: str | None = None,
+        name: str = "weights",
+        share: Number = 1,
+    ) -> None:
+        """Weights for the rows of a `public` table, so that its weighted averages estimate private ones.
+
+        `public` is a frame or an Arrow table; `columns` are those of the policy that it has too. `most` cuts the largest.
+        """
+        rows = self._rows(table)
+        given = {each: public[each] for each in _columns(public)}
+        declared = rows.schema.table(rows.name)
+        known = [each.name for each in declared.columns if each.name in given] if declared is not None else []
+        missing = [each for each in columns or () if each not in given]
+        if missing:
+            raise BadInput(f"the public table has no column {missing[0]}", hint=f"it has {', '.join(given)}")
+        self.add(
+            Weighing(
+                name,
+                rows if where is None else rows.filter(where),
+                given,
+                tuple(columns or known),
+                positive(share, name="share"),
+                None if most is None else positive(most, name="most"),
+            )
+        )
+
     def question(self, sql: str, *, name: str, share: Number = 1) -> None:
         """What a question in SQL answers."""
         plan = self._session().sql(sql).plan
@@ -289,6 +323,12 @@ def _refuse_twice(offer: Offer) -> None:
     names = [name for product in offer.products for name in product.names]
     if len(set(names)) < len(names):
         raise BadInput("two tables would have the same name", hint="name the products: name='...'")
+
+
+def _columns(public: Any) -> list[str]:
+    """The names of a table's columns, whatever kind of table it is."""
+    names = getattr(public, "column_names", None)
+    return [str(each) for each in (names if names is not None else getattr(public, "columns", public))]
 
 
 def _plain(expression: str) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from sfumato.core.canonical import canonical
 from sfumato.core.errors import BadInput, SfumatoError
 from sfumato.curator.certificate.certificate import Certificate
 from sfumato.curator.certificate.signing import Signer
@@ -49,10 +52,10 @@ class Published:
     def id(self) -> str:
         return str(self.body["id"])
 
-    @property
+    @cached_property
     def body(self) -> dict[str, Any]:
-        """The certificate without files and signature, as the ledger stored it."""
-        body: dict[str, Any] = self.done.answer["certificate"]
+        """The certificate without files and signature, as the ledger gives it back: keys in their order, today and later."""
+        body: dict[str, Any] = json.loads(canonical(self.done.answer["certificate"]))
         return body
 
     @cached_property
@@ -113,8 +116,6 @@ class Published:
                 yield f"{name}.svg", svg(estimates(table, title=title))
 
     def _with_tables(self) -> dict[str, Any]:
-        import hashlib
-
         digests = {name: hashlib.sha256(table.csv().encode()).hexdigest() for name, table in self.tables.items()}
         return {**self.body, "tables": digests}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from sfumato.queries.plan import Plan
@@ -20,4 +21,12 @@ RULES: tuple[Rule, ...] = (
     weighed,  # each unit's rows share at most max_rows, counted after everything above
 )
 
-__all__ = ["RULES", "Rule", "in_order"]
+
+def _whatever_groups(plan: Plan, schema: Schema) -> Plan:
+    return integers(plan, schema, most_groups=math.inf)
+
+
+SPARSE: tuple[Rule, ...] = (in_order, normalised, _whatever_groups, weighed)
+"""For those who take only the groups that there are: their number does not matter, and is private."""
+
+__all__ = ["RULES", "SPARSE", "Rule", "in_order"]

@@ -47,15 +47,15 @@ GROUPS = 10**4
 MOMENTS = frozenset({"var_pop", "var_samp", "std_pop", "std_samp"})
 
 
-def integers(plan: Plan, schema: Schema) -> Plan:
+def integers(plan: Plan, schema: Schema, *, most_groups: float = KEYS) -> Plan:
     """The Aggregate under a question as a Tally; what stands above it works on answers and is not the engine's."""
     match plan:
         case Having() | Sort() | Limit() | Select():
-            return integers(plan.child, schema)
+            return integers(plan.child, schema, most_groups=most_groups)
         case Aggregate(child, keys, measures):
             size = max((t.size or 0 for t in schema.tables if t.name in tables_of(child)), default=0)
             listed = tuple(_key(key, child) for key in keys)
-            if math.prod(len(key.values) for key in listed if not key.private) > KEYS:
+            if math.prod(len(key.values) for key in listed if not key.private) > most_groups:
                 raise NotSupported(
                     "the combinations of these keys are more than a million",
                     hint="group by fewer columns, or by coarser keys",
