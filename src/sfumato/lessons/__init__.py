@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sfumato.core.errors import BadInput
 from sfumato.lessons.bruit import LESSON as BRUIT
+from sfumato.lessons.histogramme import LESSON as HISTOGRAMME
+from sfumato.lessons.laplace import LESSON as LAPLACE
 from sfumato.lessons.lesson import Lesson, Terms, Told
 from sfumato.lessons.mallory import LESSON as MALLORY
 from sfumato.lessons.sensibilite import LESSON as SENSIBILITE
@@ -14,6 +16,8 @@ LESSONS: tuple[Lesson, ...] = (
     MALLORY,
     VOISINES,
     SENSIBILITE,
+    LAPLACE,
+    HISTOGRAMME,
     BRUIT,
     SEUIL,
 )

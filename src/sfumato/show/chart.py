@@ -160,9 +160,11 @@ def _layers(series: Series, picture: Picture, scales: Mapping[str, Any]) -> list
             dots = placed.mark_point(filled=True, size=60, opacity=1).encode(
                 y=y, shape=alt.Shape("series:N", scale=scales["shape"], legend=alt.Legend() if points else None)
             )
-            # Outlines in colour and dash: bars are told apart, and have a sign in the legend, as lines do.
+            # Outlines in colour, and in dash among bars: they are told apart, and have a sign in the legend, as lines do.
             edge = alt.Stroke("series:N", scale=scales["color"], legend=alt.Legend(symbolType="stroke"))
-            bars = placed.mark_bar(fillOpacity=0.45, strokeWidth=1.5).encode(y=y, stroke=edge, strokeDash=dash)
+            bars = placed.mark_bar(fillOpacity=0.45, strokeWidth=1.5).encode(y=y, stroke=edge)
+            if all(each.mark == "bars" for each in picture.series):
+                bars = bars.encode(strokeDash=dash)
             return [dots if series.mark == "dots" else bars, *([error] if measured else [])]
 
 
