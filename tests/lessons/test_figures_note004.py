@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 
 from sfumato.core.neighbours import Relation
-from sfumato.lessons import histogramme, laplace, mallory, sensibilite, voisines
+from sfumato.lessons import exponentiel, histogramme, laplace, mallory, sensibilite, voisines
+from sfumato.mechanisms import Exponential
 from sfumato.noise import system_source
 
 
@@ -71,3 +73,14 @@ def test_edges_from_the_data_move_thousands() -> None:
 def test_the_best_attack_gains_what_the_promise_allows() -> None:
     """Right in 1/(1 + e^-1) = 0.7311 of 20 000: ±0.025 fails with probability below 1e-10 (Hoeffding)."""
     assert histogramme.detective(Fraction(1), system_source())[0] == pytest.approx(0.7311, abs=0.025)
+
+
+def test_the_probabilities_of_the_nationalities() -> None:
+    mechanism = Exponential.calibrate(candidates=4, epsilon=2)
+    found = exponentiel.chances(mechanism, exponentiel.COUNTS)
+    assert found == pytest.approx([0.696, 0.256, 0.035, 0.013], abs=5e-4)
+    assert [f"{chance:.2f}" for chance in found] == ["0.70", "0.26", "0.03", "0.01"]
+    assert all(math.isnan(each) for each in exponentiel.note_formula(exponentiel.LARGE, Fraction(2)))
+    assert exponentiel.chances(mechanism, exponentiel.LARGE)[0] == pytest.approx(1)
+    red = exponentiel.chances(Exponential.calibrate(candidates=5, epsilon=2), exponentiel.EYES)[0]
+    assert 0.001 < red < 0.002

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.core.errors import BadInput
 from sfumato.lessons.bruit import LESSON as BRUIT
+from sfumato.lessons.exponentiel import LESSON as EXPONENTIEL
 from sfumato.lessons.histogramme import LESSON as HISTOGRAMME
 from sfumato.lessons.laplace import LESSON as LAPLACE
 from sfumato.lessons.lesson import Lesson, Terms, Told
@@ -18,6 +19,7 @@ LESSONS: tuple[Lesson, ...] = (
     SENSIBILITE,
     LAPLACE,
     HISTOGRAMME,
+    EXPONENTIEL,
     BRUIT,
     SEUIL,
 )

@@ -224,10 +224,10 @@ def tell(terms: Terms) -> Told:
                 "histogramme.",
             ),
             say(
-                en="The proof holds for real numbers. A program that adds a float from `np.random.laplace` computes "
+                en="The proof holds for real numbers. A program that adds a float from numpy computes "
                 "with others, and its outputs tell the table apart: see the lesson `bruit`. The product's noise is on "
                 "whole numbers, where the same proof goes through.",
-                fr="La preuve vaut pour des nombres réels. Un programme qui ajoute un flottant de `np.random.laplace` "
+                fr="La preuve vaut pour des nombres réels. Un programme qui ajoute un flottant de numpy "
                 "calcule avec d'autres, et ses sorties trahissent la base : voir la leçon `bruit`. Le bruit du "
                 "produit vit sur les entiers, où la même preuve passe.",
             ),
