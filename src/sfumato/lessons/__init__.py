@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.core.errors import BadInput
 from sfumato.lessons.bruit import LESSON as BRUIT
+from sfumato.lessons.citrouilles import LESSON as CITROUILLES
 from sfumato.lessons.exponentiel import LESSON as EXPONENTIEL
 from sfumato.lessons.histogramme import LESSON as HISTOGRAMME
 from sfumato.lessons.laplace import LESSON as LAPLACE
@@ -20,6 +21,7 @@ LESSONS: tuple[Lesson, ...] = (
     LAPLACE,
     HISTOGRAMME,
     EXPONENTIEL,
+    CITROUILLES,
     BRUIT,
     SEUIL,
 )

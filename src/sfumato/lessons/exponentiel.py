@@ -12,7 +12,8 @@ from sfumato.show.picture import Axis, Picture, Point, Series
 from sfumato.show.sheet import Around, Cell, Formula, Table
 
 if TYPE_CHECKING:
-    from sfumato.mechanisms import Mechanism
+    from sfumato.mechanisms import Exponential, Mechanism
+    from sfumato.mechanisms.choice.scores import Scores
 
 COUNTS = (6, 5, 3, 2)
 """Chinese, Indian, American, Greek: the note's table."""
@@ -24,7 +25,7 @@ LARGE = (6000, 5000, 3000, 2000)
 """The note's table, a thousand times as large."""
 
 
-def chances(mechanism: Mechanism[Sequence[float], int], scores: Sequence[float]) -> tuple[float, ...]:
+def chances(mechanism: Mechanism[Scores, int], scores: Scores) -> tuple[float, ...]:
     """The exact probability of each candidate, from the product's certified law."""
     law = mechanism.law(scores)
     assert law is not None
@@ -64,7 +65,7 @@ def tell(terms: Terms) -> Told:
     def choose(scores: Sequence[int], epsilon: Fraction) -> Exponential:
         return Exponential.calibrate(candidates=len(scores), epsilon=epsilon)
 
-    def observed(mechanism: Mechanism[Sequence[float], int], scores: Sequence[int], names: Sequence[str]) -> list[str]:
+    def observed(mechanism: Mechanism[Scores, int], scores: Sequence[int], names: Sequence[str]) -> list[str]:
         return [names[place] for place in mechanism.repeat(scores, DRAWS, terms.source)]
 
     def draw(epsilon: Fraction) -> Picture:

@@ -18,6 +18,9 @@ COLOURS = (BLUE, ORANGE, "#00866A", "#A63A86", GREY)
 """Series in the order they come: blue, vermilion, green, purple, grey; each stands out from white and from black."""
 
 DASHES = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [1, 0])
+DOTTED = [2, 5]
+"""What stands for dots in the legend of a chart that has lines too."""
+
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 """So that series are told apart without colour."""
 
@@ -111,7 +114,13 @@ def drawn(picture: Picture, *, lang: str = "en", page: bool = False) -> Any:
     used = range(len(legend))
     scales = {
         "color": alt.Scale(domain=legend, range=[COLOURS[i % len(COLOURS)] for i in used]),
-        "strokeDash": alt.Scale(domain=legend, range=[DASHES[i % len(DASHES)] for i in used]),
+        "strokeDash": alt.Scale(
+            domain=legend,
+            range=[
+                DOTTED if picture.series[i].mark == "dots" and not _all_points(picture) else DASHES[i % len(DASHES)]
+                for i in used
+            ],
+        ),
         "shape": alt.Scale(domain=legend, range=[SHAPES[i % len(SHAPES)] for i in used]),
     }
     layers = [layer for series in picture.series for layer in _layers(series, picture, scales)]
@@ -143,7 +152,7 @@ def _layers(series: Series, picture: Picture, scales: Mapping[str, Any]) -> list
     dash = alt.StrokeDash("series:N", scale=scales["strokeDash"], legend=alt.Legend())
     base = alt.Chart(data).encode(x=x, color=colour)
     measured = any(point.low is not None for point in series.points)
-    points = all(each.mark in ("dots", "bars") for each in picture.series)
+    form = SHAPES[picture.series.index(series) % len(SHAPES)]
     low, high = alt.Y("low:Q"), alt.Y2("high:Q")
     match series.mark:
         case "rule":
@@ -157,15 +166,23 @@ def _layers(series: Series, picture: Picture, scales: Mapping[str, Any]) -> list
             offset = _beside(picture, series)
             placed = base.encode(xOffset=offset) if offset is not None else base
             error = placed.mark_errorbar(ticks=True, thickness=1.5).encode(y=low.title(picture.y.title), y2=high)
-            dots = placed.mark_point(filled=True, size=60, opacity=1).encode(
-                y=y, shape=alt.Shape("series:N", scale=scales["shape"], legend=alt.Legend() if points else None)
-            )
+            if _all_points(picture):
+                dots = placed.mark_point(filled=True, size=60, opacity=1).encode(
+                    y=y, shape=alt.Shape("series:N", scale=scales["shape"], legend=alt.Legend())
+                )
+            else:
+                dots = placed.mark_point(filled=True, size=60, opacity=1, shape=form).encode(y=y)
             # Outlines in colour, and in dash among bars: they are told apart, and have a sign in the legend, as lines do.
             edge = alt.Stroke("series:N", scale=scales["color"], legend=alt.Legend(symbolType="stroke"))
             bars = placed.mark_bar(fillOpacity=0.45, strokeWidth=1.5).encode(y=y, stroke=edge)
             if all(each.mark == "bars" for each in picture.series):
                 bars = bars.encode(strokeDash=dash)
             return [dots if series.mark == "dots" else bars, *([error] if measured else [])]
+
+
+def _all_points(picture: Picture) -> bool:
+    """Whether there is no line, so that shapes stand in the legend."""
+    return all(each.mark in ("dots", "bars") for each in picture.series)
 
 
 def _beside(picture: Picture, series: Series) -> Any:
