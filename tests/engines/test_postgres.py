@@ -96,6 +96,12 @@ def test_nothing_can_be_written(table: str) -> None:
     assert engine.execute("SELECT count(*) AS n FROM people").to_pylist() == [{"n": 5}]
 
 
+def test_a_backslash_ends_no_text_whatever_the_server_is_set_to(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGOPTIONS", "-c standard_conforming_strings=off")
+    escape = "SELECT 'a\\' || ' OR 1 = 1 --' AS x"
+    assert people(table).execute(escape).column(0).to_pylist() == ["a\\ OR 1 = 1 --"]
+
+
 def test_what_cannot_be_read_is_said_by_its_name(table: str) -> None:
     with pytest.raises(BadInput, match="no column height"):
         Postgres({"people": Source({"height": "number"}, location=f"postgresql:{table}")})

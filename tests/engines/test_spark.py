@@ -11,11 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from sfumato.core import BadInput, EngineFailed
 from sfumato.engines.base import Engine, Source
-from sfumato.testing.engine import check_engine
+from sfumato.queries.bounded import bound
+from sfumato.queries.schema import Column, Schema, Table, Unit
+from sfumato.queries.sql.parse import parse
+from sfumato.testing.engine import check_engine, compare
 
 pytestmark = pytest.mark.slow
 
@@ -95,6 +99,17 @@ def test_rows_come_from_a_table_a_path_or_a_live_frame(spark: Any, tmp_path: Pat
     engine: Engine = Spark({"people": source})
     assert engine.execute("SELECT age FROM people ORDER BY age NULLS LAST").column(0).to_pylist() == [30, 40, None]
     assert set(engine.schema("people")) == {"id", "age"}
+
+
+def test_a_text_refers_to_nothing_outside_of_the_question(factory: Any) -> None:
+    """Spark would put its settings and its environment in the place of ${...}: a count would tell them, all rows or none."""
+    columns = (Column("g", "category", values=("a", "b")),)
+    policy = Schema((Table("t", columns, None, size=2),), Unit("row"))
+    found: list[dict[str, Any]] = [{"g": "a"}, {"g": "b"}]
+    engine = factory({"t": Source({"g": "category"}, data=pa.Table.from_pylist(found))})
+    for text in ("${spark.app.name}", "${env:PATH}", "$${x}${"):
+        question = f"SELECT COUNT(*) FROM t WHERE g || '{text}' = 'a{text}' AND g || '{text}' LIKE '%$%{{%'"
+        compare(engine, bound(parse(question, policy), policy), found, question)
 
 
 def test_what_cannot_be_read_is_said_by_its_name(spark: Any) -> None:

@@ -37,6 +37,8 @@ SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typtype = 'd' THE
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
 """
+_SETTINGS = "SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET jit = off"
+"""Whatever the server's defaults are. Without the first, a backslash in a question's text could end that text."""
 _ALIVE = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 
 
@@ -130,7 +132,7 @@ class Postgres:
         try:
             if self._held is None or not self._held.usable:
                 self._held = Held(psycopg.connect(self._where, autocommit=True, **_ALIVE))  # type: ignore[arg-type]
-                self._held.connection.execute("SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET jit = off")
+                self._held.connection.execute(_SETTINGS)
             connection = self._held.connection
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             connection.execute(f"SET LOCAL statement_timeout = '{self._patience}s'")

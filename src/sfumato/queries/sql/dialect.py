@@ -59,6 +59,8 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
             return exp.Sum(this=exp.cast(of, _WIDE))
         case exp.DataType() if _is_wide(node):
             return exp.DataType.build(_WIDE)
+        case exp.Literal(this=text) if node.is_string and _REFERENCE in text:
+            return _unreferenced(text)
         case exp.Like():
             return _unescaped(node, ESCAPE)
         case _:
@@ -66,13 +68,18 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
 
 
 _WIDE = "decimal(38, 0)"
+_REFERENCE = "${"
+"""Spark reads ${env:NAME} as a setting or a variable of its environment, inside texts too."""
 _SETTLED: dict[str, tuple[Callable[[exp.Expr], exp.Expr], tuple[type[exp.Expr], ...]]] = {
     "duckdb": (_for_duckdb, (exp.DateAdd, exp.DateDiff)),
     "postgres": (
         _for_postgres,
         (exp.DateAdd, exp.DateDiff, exp.IntDiv, exp.IsNan, exp.Like, exp.Substring, exp.DataType),
     ),
-    "spark": (_for_spark, (exp.CTE, exp.DateAdd, exp.DateDiff, exp.Extract, exp.Sum, exp.Like, exp.DataType)),
+    "spark": (
+        _for_spark,
+        (exp.CTE, exp.DateAdd, exp.DateDiff, exp.Extract, exp.Sum, exp.Like, exp.DataType, exp.Literal),
+    ),
 }
 
 
@@ -88,6 +95,16 @@ def _wide(node: exp.Expr) -> bool:
 def _unescaped(like: exp.Expr, escape: str) -> exp.Expr:
     """LIKE without an escape; `escape` is how an engine is told that there is none."""
     return exp.Escape(this=exp.Like(this=like.this, expression=like.expression), expression=exp.Literal.string(escape))
+
+
+def _unreferenced(text: str) -> exp.Expr:
+    """The same text in pieces, so that it refers to nothing: what a machine is set to is no analyst's business."""
+    first, *others = text.split(_REFERENCE)
+    joined: exp.Expr = exp.Literal.string(first + "$")
+    for place, part in enumerate(others):
+        end = "$" if place < len(others) - 1 else ""
+        joined = exp.DPipe(this=joined, expression=exp.Literal.string("{" + part + end), safe=True)
+    return exp.paren(joined, copy=False)
 
 
 def _short(number: exp.Expr) -> exp.Expr:
