@@ -1,8 +1,8 @@
 """Exact answers with every unit bounded, beside the raw DuckDB query: CPU seconds as ratios, peak memory.
 
 10^7 rows, 0.9 million units (Zipf-like), 100 and 10 000 public keys, a value in [0, 100], Parquet, two threads. Each
-measurement is a process of its own; the best of three runs counts. Medians are measured with their draws. "counted" is the weighted number of rows, beside the
-rows there are: what the bound leaves out. `--rows` makes it smaller.
+measurement is a process of its own; the best of three runs counts. Medians are measured with their
+draws. "counted" is the weighted number of rows, beside the rows there are: what the bound leaves out. `--rows` makes it smaller.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def one(folder: Path, way: str, name: str) -> dict[str, float]:
 
     if not isinstance(exact()[-1], Places):
         return {**best(exact), "kept": float(exact()[-1].sum()) / bounded.whole}
-    (mechanism,) = choose(bounded, Fraction(1), PureFilter(10))
+    (mechanism,) = choose(bounded, Fraction(1), PureFilter(Fraction(10)))
     found = best(lambda: mechanism.release(taken(exact()[0], bounded, mechanism), bounded.sensitivities[0]))
     return {**found, "kept": float(exact()[0].weights.sum()) / bounded.whole}
 

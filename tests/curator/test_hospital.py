@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.core import BadPolicy, NotSupported
+from sfumato.core import BadInput, BadPolicy, NotSupported
 from sfumato.curator.home import Home
 from sfumato.curator.policy import Policy
 from sfumato.engines.base import Source
@@ -254,3 +254,24 @@ def test_null_refuse_asks_for_a_decision(tmp_path: Path, hospital: Any) -> None:
             bound(parse(text, schema), schema)
         assert error.value.code == "SF021"
         bound(parse(text.replace("stays", "stays WHERE age IS NOT NULL", 1), schema), schema)
+
+
+def test_levels_agree_with_their_codes(hospital: Any) -> None:
+    """Chapters and blocks come out of one question, their bars are their own; an unlisted code is nobody's."""
+    question = hospital.table("diagnoses").group_by("icd10").agg(n=sf.count())
+    preview = question.preview(epsilon=900, workload="levels", confidence="0.9999999999")
+    answer = hospital.ask(preview)
+    truth = {"I": 3, "II": 1}
+    chapters, blocks = answer.level("chapter"), answer.level("block")
+    assert list(chapters) == ["I", "II"]
+    assert list(blocks) == ["A0", "B0", "C0"]
+    for name, right in truth.items():
+        assert abs(chapters[name].unbiased - right) <= chapters[name].within
+    assert chapters["I"].unbiased == blocks["A0"].unbiased + blocks["B0"].unbiased
+    codes = {row["icd10"]: row["n_unbiased"] for row in answer.rows}
+    assert float(blocks["A0"].unbiased) == pytest.approx(codes["A00"] + codes["A01"])
+    assert {option.name for option in preview.comparisons()[0].options} == {"flat", "tree", "weighted tree"}
+    with pytest.raises(BadInput, match="no such level"):
+        answer.level("region")
+    with pytest.raises(NotSupported, match="a key that has none"):
+        hospital.preview("SELECT sex, COUNT(*) FROM stays GROUP BY sex", epsilon=1, workload="levels")

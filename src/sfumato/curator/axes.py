@@ -12,7 +12,7 @@ from sfumato.queries.expression import Field
 from sfumato.queries.infer import infer
 from sfumato.queries.plan import Key, Rowwise, Statistic
 from sfumato.queries.rewrites.tally import ROOM, SIZE
-from sfumato.queries.rows import declared_of, scope_of
+from sfumato.queries.rows import declared_of, reads_of, scope_of
 
 if TYPE_CHECKING:
     from sfumato.mechanisms.histogram.axis import Kind
@@ -26,6 +26,24 @@ def ordered(key: Key, bounded: Bounded) -> bool:
         return True
     declared = declared_of(bounded.tally.child)
     return isinstance(key.of, Field) and key.of.name in declared and declared[key.of.name].ordered
+
+
+def levels_of(bounded: Bounded) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The names of the levels above the only key, coarse to fine, and each of its values' nodes there."""
+    keys, rows = bounded.tally.keys, bounded.tally.child
+    declared = declared_of(rows)
+    for levels in bounded.levels:
+        for read in reads_of(rows):
+            if read.table == levels.table and len(keys) == 1 and keys[0].of == Field(read.prefix + levels.column):
+                listed = dict(zip(declared[read.prefix + levels.column].values or (), levels.paths, strict=True))
+                nowhere = ("",) * (len(levels.lookup.columns) - 1)
+                names = tuple(column.name for column in levels.lookup.columns[:-1])
+                return names, [listed.get(value, nowhere) if value is not None else nowhere for value in keys[0].values]
+    raise NotSupported(
+        "levels are asked of a key that has none",
+        hint="group by one column with `levels` in the policy, and by nothing else",
+        code="SF021",
+    )
 
 
 def compared(
@@ -45,17 +63,23 @@ def compared(
     from sfumato.mechanisms.histogram.compare import choose
     from sfumato.mechanisms.histogram.grid import choose_grid
 
+    if statistic.width != 1:
+        raise NotSupported(
+            "a workload speaks of counts and sums",
+            hint="ask COUNT or SUM by themselves, or leave the workload out",
+            code="SF021",
+        )
+    one_cell = bounded.whole == 1 and isinstance(statistic, Rowwise) and statistic.kind != "total"
+    if workload == "levels":
+        from sfumato.mechanisms.histogram.levels import choose_levels
+
+        _, paths = levels_of(bounded)
+        return choose_levels(paths, epsilon=epsilon, rho=rho, sensitivity=reach, one_cell=one_cell)
     keys = [(len(key.values), ordered(key, bounded)) for key in bounded.tally.keys]
     if workload != "bins" and not any(order for _, order in keys):
         raise NotSupported(
             "ranges are asked of groups that have no order",
             hint="group by a number, a date or HISTOGRAM(x, ...), or let the owner declare `ordered = true`",
-            code="SF021",
-        )
-    if statistic.width != 1:
-        raise NotSupported(
-            "a workload speaks of counts and sums",
-            hint="ask COUNT or SUM by themselves, or leave the workload out",
             code="SF021",
         )
     asked = [
@@ -65,7 +89,7 @@ def compared(
         "epsilon": epsilon,
         "rho": rho,
         "sensitivity": reach,
-        "one_cell": bounded.whole == 1 and isinstance(statistic, Rowwise) and statistic.kind != "total",
+        "one_cell": one_cell,
         "most": ROOM
         * (bounded.rows or SIZE)
         * bounded.whole

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core.errors import BadInput, NotSupported
-from sfumato.curator.axes import ordered
+from sfumato.curator.axes import levels_of, ordered
 from sfumato.mechanisms import Gaussian, GaussianHistogram, Laplace, LaplaceHistogram
 from sfumato.mechanisms.histogram.flat import Flat
 from sfumato.mechanisms.histogram.pooled import within_of_pooled
@@ -37,10 +37,32 @@ def ranged(
     `fixed` gives further keys by the name of their column; over those that it leaves out the sum is taken too. `sources` are
     the previews whose releases `stored` are, one or several pooled.
     """
+    return _sum(sources, stored, column, _query(sources[-1], low, high, fixed))
+
+
+def levelled(
+    sources: tuple[Preview, ...], stored: list[list[Any]], column: str | None, level: str
+) -> dict[str, Estimate]:
+    """The sums over all nodes of a declared level; what has no node there is left out."""
+    names, paths = levels_of(sources[-1].bounded)
+    if level not in names:
+        raise BadInput("the key has no such level", hint=f"its levels are {', '.join(names)}")
+    nodes = [path[: names.index(level) + 1] for path in paths]
+    found = [node for node in dict.fromkeys(nodes) if node[-1]]
+    alike = [node[-1] for node in found]
+    return {
+        node[-1] if alike.count(node[-1]) == 1 else " / ".join(node): _sum(
+            sources, stored, column, np.array([float(each == node) for each in nodes])
+        )
+        for node in found
+    }
+
+
+def _sum(sources: tuple[Preview, ...], stored: list[list[Any]], column: str | None, query: Floats) -> Estimate:
+    """The sum of the groups that `query` marks."""
     preview = sources[-1]
     statistic, measure = _summed(preview, column)
     place = preview.bounded.tally.statistics.index(statistic)
-    query = _query(preview, low, high, fixed)
     mechanisms = [_as_histogram(each.mechanisms[place], query.shape) for each in sources]
     parts = _parts(mechanisms, preview.confidence)
     total = sum(

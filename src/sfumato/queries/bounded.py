@@ -31,7 +31,7 @@ from sfumato.queries.plan import (
 )
 from sfumato.queries.rewrites import RULES, SPARSE, Rule, in_order
 from sfumato.queries.rows import scope_of
-from sfumato.queries.schema import Schema, Value
+from sfumato.queries.schema import Levels, Schema, Value
 from sfumato.queries.stability import sensitivities, together
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class Bounded:
     tally: Tally
     sensitivities: tuple[Sensitivity, ...]
     about: Neighbours
+    levels: tuple[Levels, ...] = ()
+    """The public lists with levels that keys may be of."""
     rows: int = 0
     """About how many rows the tables have, as the policy declares; 0 where it does not. Nothing is promised of it."""
 
@@ -189,4 +191,4 @@ def _bound(plan: Released, schema: Schema, rules: tuple[Rule, ...]) -> Bounded:
     assert isinstance(question, Having | Limit | Select | Sort | type(aggregate_of(plan)))
     about = Neighbours(schema.unit.neighbours, schema.unit.kind)
     rows = max((table.size or 0 for table in schema.tables if table.name in tables_of(tally)), default=0)
-    return Bounded(question, tally, sensitivities(tally, about), about, rows)
+    return Bounded(question, tally, sensitivities(tally, about), about, schema.levels, rows)

@@ -138,11 +138,15 @@ class Table:
 @final
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The coarser levels of a column's public list: a public table of them, coarse to fine, the key itself last."""
+    """The coarser levels of a column's public list: a public table of them, coarse to fine, the key itself last.
+
+    `paths` are the rows of that table without the key, in the order of the column's values.
+    """
 
     table: str
     column: str
     lookup: Table
+    paths: tuple[tuple[str, ...], ...] = ()
 
 
 @final

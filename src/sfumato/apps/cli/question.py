@@ -32,10 +32,10 @@ def price(command: Command) -> Command:
         ),
         click.option(
             "--workload",
-            type=click.Choice(["bins", "ranges", "cdf"]),
+            type=click.Choice(["bins", "ranges", "cdf", "levels"]),
             default="bins",
             show_default=True,
-            help="what ordered groups are for: each by itself, sums over ranges of them, or cumulative counts",
+            help="what ordered groups are for: each by itself, sums over ranges of them, cumulative counts, or declared levels",
         ),
         click.option(
             "--delta", default=None, help="private keys only: the part of the budget's delta that they may use"

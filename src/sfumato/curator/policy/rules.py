@@ -175,7 +175,7 @@ def levels_of(document: Document, lists: Lists) -> tuple[Levels, ...]:
         lookup = Table(
             f"levels of {name}.{column}", (*columns, Column(levels[-1], "text")), public=True, unique=(levels[-1],)
         )
-        found.append(Levels(name, column, lookup))
+        found.append(Levels(name, column, lookup, listed.levels))
     return tuple(found)
 
 

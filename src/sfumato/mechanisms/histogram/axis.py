@@ -12,8 +12,8 @@ from typing import Literal, assert_never, final
 from sfumato.core.errors import BadInput
 from sfumato.mechanisms.histogram.workload import Bins, Prefixes, Ranges, Workload
 
-Kind = Literal["bins", "ranges", "cdf"]
-"""Single bins, all ranges of neighbouring bins, cumulative counts."""
+Kind = Literal["bins", "ranges", "cdf", "levels"]
+"""Single bins, all ranges of neighbouring bins, cumulative counts, and all nodes of declared levels."""
 
 
 @final
@@ -112,6 +112,8 @@ def _workload(kind: Kind, bins: int) -> Workload:
             return Ranges(bins)
         case "cdf":
             return Prefixes(bins)
+        case "levels":
+            raise BadInput("levels were asked of bins that have none", hint="ask for ranges")
         case _:
             assert_never(kind)
 
@@ -119,7 +121,7 @@ def _workload(kind: Kind, bins: int) -> Workload:
 def kind_of(word: str) -> Kind:
     """A workload's name as written in a question."""
     match word.lower():
-        case "bins" | "ranges" | "cdf" as kind:
+        case "bins" | "ranges" | "cdf" | "levels" as kind:
             return kind
         case _:
-            raise BadInput("a workload is of no known kind", hint="write bins, ranges or cdf")
+            raise BadInput("a workload is of no known kind", hint="write bins, ranges, cdf or levels")

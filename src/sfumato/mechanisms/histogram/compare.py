@@ -45,9 +45,10 @@ class Option:
 @final
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The options, the least variance first. No strategy with continuous noise is below `lower_bound` (Li and Miklau 2013)."""
+    """The options, the least variance first. No strategy with continuous noise is below `lower_bound` (Li and Miklau 2013),
+    where that is known; 0 where it is not."""
 
-    workload: Workload | tuple[Workload, ...]
+    workload: Workload | tuple[Workload, ...] | str
     options: tuple[Option, ...]
     lower_bound: float
 
@@ -76,12 +77,12 @@ class Comparison:
             else ("; expected squared error", "lower bound", "for continuous noise")
         )
         square = scale**2
-        lines = [f"{self.about}{rest[0]}"]
+        lines, bound = [f"{self.about}{rest[0]}"], self.lower_bound / square
         lines += [
             f"  {each.name:14} {each.variance / square:10.5g}   {each.mechanism.strategy.summary}"
             for each in self.options
         ]
-        return "\n".join([*lines, f"  {rest[1]:14} {self.lower_bound / square:10.5g}   {rest[2]}"])
+        return "\n".join([*lines, f"  {rest[1]:14} {bound:10.5g}   {rest[2]}"] if bound else lines)
 
 
 def choose(
