@@ -2,7 +2,8 @@
 
 10^7 rows, 0.9 million units (Zipf-like), 100 and 10 000 public keys, a value in [0, 100], Parquet, two threads. Each
 measurement is a process of its own; the best of three runs counts. Medians are measured with their
-draws. "counted" is the weighted number of rows, beside the rows there are: what the bound leaves out. `--rows` makes it smaller.
+draws. "counted" is the weighted number of rows, beside the rows there are: what the bound leaves out.
+`--rows` makes it smaller.
 """
 
 from __future__ import annotations
