@@ -20,6 +20,7 @@ from sfumato.mechanisms.weights.column import Category, Columns, Numeric
 from sfumato.mechanisms.weights.reference import Reference
 from sfumato.mechanisms.weights.rows import Rows
 from sfumato.mechanisms.weights.tilt import Objective, solve
+from sfumato.mechanisms.weights.weighing import Weighing
 from sfumato.mechanisms.weights.weighted import Estimate, Weighted
 from sfumato.noise import system_source
 
@@ -247,6 +248,33 @@ def test_the_error_of_the_noise_is_what_repeating_it_shows(most: str | None) -> 
     expected = Weighted.of(mechanism, mechanism.fit(rows), most=most).estimate(public["age"]).noise
     assert values.std() == pytest.approx(expected, rel=0.1)
     assert reference.coordinates.shape == (4000, 4)
+
+
+def test_the_publishers_door_prices_seals_stores_and_weighs() -> None:
+    rng = np.random.default_rng(2)
+    private, public = shifted(rng, 5000, 6.0), shifted(rng, 1000, 0.0)
+    reference = Reference.of(COLUMNS, public)
+    reach = Sensitivity.of_cells(2, 1, about=Neighbours.REPLACE)
+    weighing = Weighing.priced(reference, size=5000, reach=reach, epsilon=1)
+    assert weighing.loss.epsilon() == 1
+    assert weighing.loss.about == Neighbours.REPLACE
+    tilt = weighing.released(Private(Rows.of(COLUMNS.code(private))))
+    assert all(isinstance(step, int) for step in tilt)
+    again = weighing.weighted(list(tilt))
+    assert again.weights.tolist() == weighing.weighted(tilt).weights.tolist()
+    assert again.estimate(public["age"]).value > public["age"].mean()
+    assert weighing.weighted(tilt, most=2).weights.max() < 2.1
+
+
+def test_the_door_chooses_the_smaller_noise() -> None:
+    wide = Columns.of({str(i): Numeric(0, 1, 64) for i in range(16)})
+    reference = some_reference(np.random.default_rng(1), wide)
+    few = some_reference(np.random.default_rng(1), AGES)
+    kinds = [
+        type(Weighing.priced(table, size=1000, epsilon=1, delta=delta).mechanism)
+        for table, delta in ((reference, 0), (reference, "1e-6"), (few, "1e-6"))
+    ]
+    assert kinds == [LaplaceWeights, GaussianWeights, LaplaceWeights]
 
 
 def test_too_few_effective_rows_are_refused() -> None:

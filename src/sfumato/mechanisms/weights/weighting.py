@@ -1,19 +1,4 @@
-"""What all importance weightings share: the fit, how far one unit moves it, the lattice; noise is the subclass's.
-
-The door for whoever publishes weights, in the order of its steps:
-
-    columns   = Columns.of({"age": Numeric(17, 90), "sex": Category(["F", "M"])})      # the policy's ranges and values
-    reference = Reference.of(columns, public_table)                                     # a dict of sequences; public
-    reach     = the sensitivity of the row counts: l1 = max_rows, or twice that under replace
-    mechanism = LaplaceWeights.calibrate(sensitivity=reach, epsilon="1/2", reference=reference, size=10_000)
-    mechanism.loss(reach), mechanism.within("0.95")                                     # the price, before any row is read
-    rows      = Private(Rows.of(codes, counts))        # one SELECT of all codes and a count, or a sum of row weights
-    release   = mechanism.release(rows, reach)         # charged by the ledger beforehand
-    weighted  = Weighted.of(mechanism, release.value)  # weights, effective, estimate(values): post-processing, free
-
-A numeric code is floor((x - low) steps / (high - low)), clamped; a category's is its place in the list. The owner may call
-`reference.refuse_copy(rows)` first. `size` is a public, approximate number of rows (a weight, if rows are weighed in 2^20ths).
-"""
+"""What all importance weightings share: the fit, how far one unit moves it, the lattice; noise is the subclass's."""
 
 from __future__ import annotations
 
