@@ -21,7 +21,7 @@ from sfumato.mechanisms.weights.reference import Reference
 from sfumato.mechanisms.weights.rows import Rows
 from sfumato.mechanisms.weights.tilt import Objective, solve
 from sfumato.mechanisms.weights.weighing import Weighing
-from sfumato.mechanisms.weights.weighted import Estimate, Weighted
+from sfumato.mechanisms.weights.weighted import Weighted
 from sfumato.noise import system_source
 
 COLUMNS = Columns.of({"age": Numeric(0, 100, 64), "hours": Numeric(0, 80, 64), "sex": Category(("F", "M"))})
@@ -232,8 +232,25 @@ def test_weighted_averages_estimate_private_ones(kind: Any, promise: dict[str, A
     assert abs(found.value - truth) < 0.5 * abs(before - truth)
     assert weighted.weights.mean() == pytest.approx(1)
     assert weighted.effective > 1000
-    assert found.within("0.95") == pytest.approx(1.96 * found.error, rel=1e-3)
-    assert weighted.estimate(np.ones(4000)) == Estimate(pytest.approx(1.0), pytest.approx(0.0), pytest.approx(0.0))  # type: ignore[arg-type]
+    assert found.within("0.95") == pytest.approx(1.96 * found.error + abs(found.pull), rel=1e-3)
+    nothing = weighted.estimate(np.ones(4000))
+    assert nothing.value == pytest.approx(1)
+    assert [nothing.noise, nothing.sampling, nothing.pull] == pytest.approx([0, 0, 0], abs=1e-9)
+
+
+def test_the_penaltys_pull_is_foreseen_from_the_weights_alone() -> None:
+    """Without noise: the mean under a penalty less the mean without one, within a quarter; towards the public mean."""
+    rng = np.random.default_rng(3)
+    private, public = shifted(rng, 20_000, 10.0), shifted(rng, 4000, 0.0)
+    reference, rows = Reference.of(COLUMNS, public), Rows.of(COLUMNS.code(private))
+    means = {}
+    for penalty in ("1/128", "1/4194304"):
+        mechanism = LaplaceWeights(reference, 20_000, penalty, "1e-8", 1, "1/65536")
+        means[penalty] = Weighted.of(mechanism, mechanism.fit(rows)).estimate(public["age"])
+    true_pull = means["1/128"].value - means["1/4194304"].value
+    assert true_pull < -0.5
+    assert means["1/128"].pull == pytest.approx(true_pull, rel=0.25)
+    assert abs(means["1/4194304"].pull) < 0.01
 
 
 @pytest.mark.parametrize("most", [None, "1.5"])

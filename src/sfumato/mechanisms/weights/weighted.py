@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import Number, positive, probability, up
 from sfumato.mechanisms.weights.column import Floats
+from sfumato.mechanisms.weights.reference import CONSTANT
 from sfumato.mechanisms.weights.weighting import Steps, Weighting
 
 LEAST_EFFECTIVE = 30
@@ -22,23 +23,27 @@ LEAST_EFFECTIVE = 30
 @final
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A weighted average, and its standard errors: of the noise, and of the public table as a sample."""
+    """A weighted average, its standard errors (of the noise, and of the public table as a sample), and the penalty's pull."""
 
     value: float
     noise: float
     sampling: float
+    pull: float
 
     @property
     def error(self) -> float:
-        """Both together. What a tilt of these columns cannot express, and the penalty's bias, are in neither."""
+        """Both standard errors together."""
         return math.hypot(self.noise, self.sampling)
 
     def within(self, confidence: Number) -> float:
-        """The half-width of a normal interval of this confidence."""
+        """The half-width of a normal interval of this confidence, and the penalty's pull on top.
+
+        What a tilt of these columns cannot express is in none of them.
+        """
         from statistics import NormalDist
 
         share = float(probability(confidence, name="confidence"))
-        return NormalDist().inv_cdf((1 + share) / 2) * self.error
+        return NormalDist().inv_cdf((1 + share) / 2) * self.error + abs(self.pull)
 
 
 @final
@@ -62,9 +67,12 @@ class Weighted:
         return cls(mechanism, tuple(tilt), cut)
 
     @cached_property
+    def _slopes(self) -> Floats:
+        return np.array([float(step * self.mechanism.step) for step in self.tilt])
+
+    @cached_property
     def _raw(self) -> Floats:
-        slopes = np.array([float(step * self.mechanism.step) for step in self.tilt])
-        heights = self.mechanism.reference.coordinates @ slopes
+        heights = self.mechanism.reference.coordinates @ self._slopes
         shares = np.exp(heights - heights.max())
         raw: Floats = shares * (len(shares) / shares.sum())
         return raw
@@ -95,7 +103,7 @@ class Weighted:
 
         With m the weighted mean, the noise moves it by sum_i (f_i - m) dw_i / sum w with dw_i = w_i (u_i - mean u) where w_i
         is not cut, and 0 where it is; the covariance of the noise is mean_square grain^2 on the diagonal (Taylor, first order).
-        The table as a sample has the variance sum w_i^2 (f_i - m)^2 / (sum w)^2.
+        The table as a sample has the variance sum w_i^2 (f_i - m)^2 / (sum w)^2. The pull is what `_shrunk` does to the mean.
         """
         weights, raw = self.weights, self._raw
         given = np.asarray(values, dtype=np.float64)
@@ -107,5 +115,23 @@ class Weighted:
         slopes = ((given - mean) * moving) @ (seen - (raw @ seen) / raw.sum()) / self._cut.sum()
         spread = math.sqrt(self.mechanism.noise.mean_square) * float(self.mechanism.step)
         noise = spread * float(np.linalg.norm(slopes))
+        pull = -float(slopes @ self._shrunk)
         sampling = float(np.sqrt(((weights * (given - mean)) ** 2).sum()) / weights.sum())
-        return Estimate(mean, noise, sampling)
+        return Estimate(mean, noise, sampling, pull)
+
+    @cached_property
+    def _shrunk(self) -> Floats:
+        """How much longer the tilt would be without the penalty, to first order, if the private rows were as weighed here.
+
+        One Newton step from the released tilt b: H^-1 2 penalty (b, c), where the intercept c is the one that makes the raw
+        weights average 1, and H the second derivatives of the rest of `Objective`, private rows being public ones, weighed.
+        """
+        seen = self.mechanism.reference.coordinates
+        heights = seen @ self._slopes
+        level = math.log(float(np.exp(heights - heights.max()).mean())) + float(heights.max())
+        share = 1 / (1 + np.exp(-np.clip(heights - level, -700, 700)))
+        longer = np.column_stack([seen, np.full(len(seen), float(CONSTANT))])
+        curvature = (longer.T * ((1 + self._raw) * share * (1 - share) / len(seen))) @ longer
+        penalised = 2 * float(self.mechanism.penalty) * np.append(self._slopes, -level / float(CONSTANT))
+        step: Floats = np.linalg.lstsq(curvature, penalised, rcond=None)[0]
+        return step[:-1]
