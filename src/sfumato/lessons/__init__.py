@@ -10,6 +10,7 @@ from sfumato.lessons.histogramme import LESSON as HISTOGRAMME
 from sfumato.lessons.laplace import LESSON as LAPLACE
 from sfumato.lessons.lesson import Lesson, Terms, Told
 from sfumato.lessons.mallory import LESSON as MALLORY
+from sfumato.lessons.moyennage import LESSON as MOYENNAGE
 from sfumato.lessons.sensibilite import LESSON as SENSIBILITE
 from sfumato.lessons.seuil import LESSON as SEUIL
 from sfumato.lessons.voisines import LESSON as VOISINES
@@ -22,6 +23,7 @@ LESSONS: tuple[Lesson, ...] = (
     HISTOGRAMME,
     EXPONENTIEL,
     CITROUILLES,
+    MOYENNAGE,
     BRUIT,
     SEUIL,
 )
