@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from sfumato.core.exact import Number, decimal_text
+from sfumato.curator.dummy import STAMP
 from sfumato.curator.ledger.ledger import Left, Position
 from sfumato.curator.ledger.records import Charge
 from sfumato.curator.preview import Preview
@@ -125,6 +126,7 @@ class Answer:
             "missing": asdict(missing_of(self.preview.bounded.tally)),
             "confidence": decimal_text(self.preview.confidence),
             "replayed": self.replayed,
+            "dummy": self.name == STAMP,
             "answer": self.id,
         }
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from sfumato.accounting import Filter, PureFilter, ZcdpFilter
+from sfumato.accounting import Filter
 from sfumato.core.errors import BadPolicy
 from sfumato.core.exact import Number
 from sfumato.core.private import Private
@@ -16,7 +16,7 @@ from sfumato.curator.home import Home
 from sfumato.curator.ingest import Copies
 from sfumato.curator.policy import Policy
 from sfumato.curator.session import Session
-from sfumato.curator.terms import Terms
+from sfumato.curator.terms import Terms, budget_of, terms_of
 
 if TYPE_CHECKING:
     from sfumato.curator.ledger.ledger import Ledger
@@ -52,16 +52,12 @@ class Dataset:
     @cached_property
     def budget(self) -> Filter:
         """The filter of the data set's accountant."""
-        budget = self.policy.document.budget
-        if budget.accountant == "pure":
-            return PureFilter(budget.epsilon, budget.delta)
-        return ZcdpFilter(budget.epsilon, budget.delta)
+        return budget_of(self.policy)
 
     @cached_property
     def terms(self) -> Terms:
         """What questions are priced under."""
-        policy = self.policy
-        return Terms(self.schema, self.budget, policy.version, policy.digest, policy.document.answers.confidence)
+        return terms_of(self.policy)
 
     @property
     def home(self) -> Home:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, final
 from sfumato.core.errors import BadInput, BudgetExceeded, Bug, EngineFailed, NotSupported
 from sfumato.core.exact import Number, decimal_text, positive
 from sfumato.curator.answer import Answer
-from sfumato.curator.keys import released
+from sfumato.curator.dummy import ROWS
 from sfumato.curator.ledger.ledger import Committed, Ledger, Left, Reserved
+from sfumato.curator.noisy import noisy
 from sfumato.curator.opened import opened, parts, pooled
-from sfumato.curator.parts import stored, taken
 from sfumato.curator.preview import Preview
+from sfumato.curator.rehearsal import Rehearsal
 from sfumato.curator.settle import settle
 from sfumato.queries.frame import Frame, Question, frame
 from sfumato.queries.plan import Released
@@ -139,6 +140,10 @@ class Session:
 
         return start(self, mechanism, epsilon=epsilon, delta=delta, **public)
 
+    def dummy(self, *, rows: int = ROWS) -> Rehearsal:
+        """The same session before rows drawn from the policy alone: every question is free there, and about nobody."""
+        return Rehearsal(self.dataset.policy, analyst=self.analyst, rows=rows)
+
     def left(self) -> Left:
         """What this analyst may still spend."""
         return self.dataset.ledger.left(self.analyst)
@@ -183,10 +188,7 @@ class Session:
 
     def computed(self, preview: Preview) -> dict[str, Any]:
         """What the ledger stores of a question that was charged: its noisy integers."""
-        exact = self._exact(preview.bounded)
-        if preview.bounded.private:
-            return released(preview, exact)
-        return {"vectors": [stored(part) for part in self._noisy(preview, exact)]}
+        return noisy(preview, self._exact(preview.bounded))
 
     def _exact(self, bounded: Bounded) -> Private[Any]:
         """The exact answer, sealed as soon as it exists."""
@@ -195,15 +197,6 @@ class Session:
         except EngineFailed:
             self.dataset.ledger.freeze(self.analyst, reason="the engine failed after a charge")
             raise
-
-    def _noisy(self, preview: Preview, exact: Private[Any]) -> list[Any]:
-        """One mechanism's release of each part of the exact answer."""
-        bounded = preview.bounded
-        noisy = []
-        for place, (mechanism, sensitivity) in enumerate(zip(preview.mechanisms, bounded.sensitivities, strict=True)):
-            part = exact.map(lambda parts, at=place, by=mechanism: taken(parts[at], bounded, by))  # type: ignore[misc]
-            noisy.append(mechanism.release(part, sensitivity).value)
-        return noisy
 
     def answered(self, preview: Preview, found: Committed) -> Answer:
         """What the ledger stored, as an answer."""

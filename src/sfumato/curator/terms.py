@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
+from sfumato.accounting import PureFilter, ZcdpFilter
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import Number, probability
 from sfumato.curator.preview import Preview
@@ -13,6 +14,7 @@ from sfumato.queries.bounded import bound
 
 if TYPE_CHECKING:
     from sfumato.accounting import Filter
+    from sfumato.curator.policy import Policy
     from sfumato.queries.plan import Released
     from sfumato.queries.schema import Schema
 
@@ -81,6 +83,20 @@ class Terms:
         if sure == 0:
             raise BadInput("a confidence must be above 0", hint="give 0.95, say")
         return sure
+
+
+def budget_of(policy: Policy) -> Filter:
+    """The filter of the data set's accountant."""
+    budget = policy.document.budget
+    if budget.accountant == "pure":
+        return PureFilter(budget.epsilon, budget.delta)
+    return ZcdpFilter(budget.epsilon, budget.delta)
+
+
+def terms_of(policy: Policy) -> Terms:
+    """What a policy says of every question."""
+    confidence = policy.document.answers.confidence
+    return Terms(policy.schema(), budget_of(policy), policy.version, policy.digest, confidence)
 
 
 def _no_price() -> NotSupported:

@@ -115,9 +115,16 @@ def number(value: float | None, width: float | None, *, lang: str = "en", up: bo
 
 def footer(body: Mapping[str, Any], *, lang: str = "en") -> list[str]:
     """What it cost, what is left, its name in the ledger, its noise; what was counted and what the bar covers."""
+    french = lang == "fr"
+    if body.get("dummy"):
+        made = (
+            "DUMMY : tiré de la politique seule, de personne"
+            if french
+            else "DUMMY: drawn from the policy alone, about nobody"
+        )
+        return [f" {made} · {body['noise']}", *withheld(body.get("threshold"), french=french)]
     unit = "ε" if "epsilon" in body["spent"] else "ρ"
     spent, left = (next(iter(body[word].values())) for word in ("spent", "left"))
-    french = lang == "fr"
     cost = "replayed, free" if body["replayed"] else f"spent {unit} {spent}"
     if french:
         cost = "déjà publiée, gratuite" if body["replayed"] else f"dépensé {unit} {spent.replace('.', ',')}"

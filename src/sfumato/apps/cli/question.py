@@ -18,6 +18,7 @@ from sfumato.apps.cli.language import Lang
 if TYPE_CHECKING:
     from sfumato.curator.answer import Answer
     from sfumato.curator.preview import Preview
+    from sfumato.curator.rehearsal import Rehearsal
     from sfumato.curator.session import Session
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -54,7 +55,7 @@ def session_of(policy_file: str, analyst: str) -> Session:
     return open_dataset(policy_file).session(analyst)
 
 
-def previews_of(session: Session, question: str, price: dict[str, Any]) -> list[Preview]:
+def previews_of(session: Session | Rehearsal, question: str, price: dict[str, Any]) -> list[Preview]:
     """The question; or every question of a file, at the same price each."""
     if question.endswith(".sql") and "\n" not in question:
         from sfumato.queries.sql.split import split
