@@ -120,7 +120,8 @@ def test_a_unique_public_key_holds_each_value_once() -> None:
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = '[dataset]\nname = "t"\nid = "d-1"\nversion = "1"\n[unit]\nkind = "person"\n[budget]\nepsilon = 1\n[tables.t]\nunit = "who"\n'
+    text = '[dataset]\nname = "t"\nid = "d-1"\nversion = "1"\n[unit]\nkind = "person"\n[budget]\nepsilon = 1\n'
+    text += '[tables.t]\nunit = "who"\n'
     text += 'source = "csv:nowhere.csv"\n[tables.t.columns.sex]\nvalues = ["F", "M"]\n'
     (tmp_path / "policy.toml").write_text(text)
     monkeypatch.chdir(tmp_path)
