@@ -8,7 +8,17 @@ from fractions import Fraction
 import pytest
 
 from sfumato.core.neighbours import Relation
-from sfumato.lessons import citrouilles, exponentiel, histogramme, laplace, mallory, moyennage, sensibilite, voisines
+from sfumato.lessons import (
+    citrouilles,
+    composition,
+    exponentiel,
+    histogramme,
+    laplace,
+    mallory,
+    moyennage,
+    sensibilite,
+    voisines,
+)
 from sfumato.mechanisms import Exponential
 from sfumato.noise import system_source
 
@@ -123,3 +133,26 @@ def test_the_mean_errs_by_the_root_and_costs_the_sum() -> None:
 def test_insisting_on_a_session_brings_one_answer_for_one_price() -> None:
     found = moyennage.insisted(Fraction(1, 10), times=5)
     assert found == moyennage.Replayed(different=1, spent=Fraction(1, 10))
+
+
+def test_parallel_sequential_and_doubled() -> None:
+    prices = {
+        (relation, sql): composition.cost(composition.Staff(relation, months).reach(sql), Fraction(1, 10))
+        for relation in (Relation.ADD_REMOVE, Relation.REPLACE)
+        for sql, months in ((composition.BY_TEAM, 1), (composition.BY_MONTH, 2))
+    }
+    assert prices[Relation.ADD_REMOVE, composition.BY_TEAM] == pytest.approx(0.1)
+    assert prices[Relation.ADD_REMOVE, composition.BY_MONTH] == pytest.approx(0.2)
+    assert prices[Relation.REPLACE, composition.BY_TEAM] == pytest.approx(0.2)
+    assert prices[Relation.REPLACE, composition.BY_MONTH] == pytest.approx(0.4)
+    assert composition.halves([30] * 50 + [60] * 50) == (50, 50)
+    assert composition.moved_by_median() == 101
+
+
+@pytest.mark.slow
+def test_exact_composition_is_never_dearer() -> None:
+    for times in (1, 10, 1000):
+        added, line, exact = composition.totals(Fraction(1, 10), times)
+        assert added == pytest.approx(times / 10)
+        assert exact <= min(added, line) * (1 + 1e-9)
+    assert composition.totals(Fraction(1, 10), 1000)[1] == pytest.approx(19.05, abs=0.01)

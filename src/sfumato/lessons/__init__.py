@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfumato.core.errors import BadInput
 from sfumato.lessons.bruit import LESSON as BRUIT
 from sfumato.lessons.citrouilles import LESSON as CITROUILLES
+from sfumato.lessons.composition import LESSON as COMPOSITION
 from sfumato.lessons.exponentiel import LESSON as EXPONENTIEL
 from sfumato.lessons.histogramme import LESSON as HISTOGRAMME
 from sfumato.lessons.laplace import LESSON as LAPLACE
@@ -24,6 +25,7 @@ LESSONS: tuple[Lesson, ...] = (
     EXPONENTIEL,
     CITROUILLES,
     MOYENNAGE,
+    COMPOSITION,
     BRUIT,
     SEUIL,
 )
