@@ -80,7 +80,8 @@ STORIES: dict[str, Story] = {
         "a smallest or a largest value is somebody",
         "MIN and MAX are the value of one person, and one person can move them all the way. No noise that hides that "
         "leaves anything.",
-        "Ask for a quantile: QUANTILE(income, 0.99) instead of MAX, QUANTILE(income, 0.01) instead of MIN.",
+        "Ask for a quantile: QUANTILE(income, 0.99) instead of MAX, QUANTILE(income, 0.01) instead of MIN. Its bar is in "
+        "ranks, and the preview prints it before anything is paid.",
     ),
     "SF012": Story(
         "the groups are too small for this price",

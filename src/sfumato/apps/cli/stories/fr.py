@@ -84,7 +84,8 @@ STORIES: dict[str, Story] = {
         "un minimum ou un maximum, c'est quelqu'un",
         "MIN et MAX sont la valeur d'une personne, qui peut à elle seule les déplacer d'un bout à l'autre. Un bruit qui "
         "le cacherait ne laisserait rien.",
-        "Demander un quantile : QUANTILE(revenu, 0.99) au lieu de MAX, QUANTILE(revenu, 0.01) au lieu de MIN.",
+        "Demander un quantile : QUANTILE(revenu, 0.99) au lieu de MAX, QUANTILE(revenu, 0.01) au lieu de MIN. Sa barre "
+        "est en rangs, et l'aperçu l'imprime avant que rien ne soit payé.",
     ),
     "SF012": Story(
         "les groupes sont trop petits pour ce prix",
