@@ -109,11 +109,12 @@ def speed() -> None:
     mechanism = LaplaceHistogram.calibrate(strategy=Haar(bins), epsilon=1)
     cells, stream = np.arange(bins, dtype=np.int64) % 1000, system_source()
     mechanism.sample(cells, stream)
-    times = []
+    times, worked = [], []
     for _ in range(15):
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         mechanism.sample(cells, stream)
         times.append(time.perf_counter() - start)
+        worked.append(time.process_time() - busy)
     start = time.perf_counter()
     noise = mechanism.noise(mechanism.strategy.scales[0]).sample(stream, bins)
     alone = time.perf_counter() - start
@@ -123,7 +124,8 @@ def speed() -> None:
     floats = time.perf_counter() - start
     median = sorted(times)[7]
     print(
-        f"\nPrivelet of 2^20 bins: best {min(times) * 1e3:.0f} ms, median {median * 1e3:.0f} ms; {verdict(median, 0.1)}"
+        f"\nPrivelet of 2^20 bins: best {min(times) * 1e3:.0f} ms, median {median * 1e3:.0f} ms; {verdict(median, 0.1)};"
+        f" {sorted(worked)[7] * 1e3:.0f} ms of a core"
     )
     print(
         f"    its noise alone {alone * 1e3:.0f} ms; numpy's floats {floats * 1e3:.0f} ms, {median / floats:.1f} x those"

@@ -227,7 +227,9 @@ def _ranked(of: Expression, at: tuple[Fraction, ...], scope: Scope) -> Ranked:
     if kind.kind != "number" or not isinstance(kind.low, Fraction) or not isinstance(kind.high, Fraction):
         raise NotSupported(
             "a quantile is asked of something without a public range of numbers",
-            hint="the owner can declare a range in the policy; or limit it with GREATEST(low, LEAST(high, x))",
+            hint="of days, ask MEDIAN(day - DATE '2026-01-01')"
+            if kind.kind == "date"
+            else "the owner can declare a range in the policy; or limit it with GREATEST(low, LEAST(high, x))",
             code="SF002",
         )
     assert kind.grain is not None
