@@ -109,12 +109,12 @@ def speed() -> None:
     mechanism = LaplaceHistogram.calibrate(strategy=Haar(bins), epsilon=1)
     cells, stream = np.arange(bins, dtype=np.int64) % 1000, system_source()
     mechanism.sample(cells, stream)
-    times, worked = [], []
+    times, cores = [], []
     for _ in range(15):
         start, busy = time.perf_counter(), time.process_time()
         mechanism.sample(cells, stream)
         times.append(time.perf_counter() - start)
-        worked.append(time.process_time() - busy)
+        cores.append(time.process_time() - busy)
     start = time.perf_counter()
     noise = mechanism.noise(mechanism.strategy.scales[0]).sample(stream, bins)
     alone = time.perf_counter() - start
@@ -125,7 +125,7 @@ def speed() -> None:
     median = sorted(times)[7]
     print(
         f"\nPrivelet of 2^20 bins: best {min(times) * 1e3:.0f} ms, median {median * 1e3:.0f} ms; {verdict(median, 0.1)};"
-        f" {sorted(worked)[7] * 1e3:.0f} ms of a core"
+        f" {sorted(cores)[7] * 1e3:.0f} ms of a core"
     )
     print(
         f"    its noise alone {alone * 1e3:.0f} ms; numpy's floats {floats * 1e3:.0f} ms, {median / floats:.1f} x those"

@@ -16,7 +16,7 @@ from sfumato.core.exact import Number, decimal_text, positive, probability, up
 from sfumato.curator.choose import choose, comparisons
 from sfumato.curator.keys import choose_keys, share_of_delta, stated
 from sfumato.curator.ledger.records import Charge
-from sfumato.curator.words import coarse, histogram_words, quantile_words
+from sfumato.curator.words import coarse, half_width, histogram_words, quantile_words
 from sfumato.mechanisms import GaussianKeys, GeometricKeys, LaplaceKeys, Mechanism
 from sfumato.mechanisms.histogram.histogram import Histogram
 from sfumato.queries.answer import Ranks, counting_of, estimate, holder
@@ -278,7 +278,7 @@ class Preview:
     def cell_widths(self, confidence: Number | None = None) -> tuple[Fraction, ...]:
         """The half-width of the noise of one cell, for each statistic, in cell units."""
         sure = self.confidence if confidence is None else probability(confidence, name="confidence")
-        return tuple(Fraction(mechanism.within(sure)) for mechanism in self.mechanisms)
+        return tuple(Fraction(half_width(mechanism, sure, self.bounded)) for mechanism in self.mechanisms)
 
     def comparisons(self) -> tuple[Comparison, ...]:
         """For each statistic the strategies that were compared on the workload; none where groups stand by themselves."""
@@ -295,7 +295,8 @@ class Preview:
                 if counted is not None:
                     by, width = statistics[counted], Fraction(self.mechanisms[counted].within(surer))
                     rows = estimate(Measure("present", statistic.of), by, [0] * by.width, width, whole).within
-                found[place] = Ranks(Fraction(mechanism.within(surer)), rows, coarse(mechanism))
+                weight = Fraction(half_width(mechanism, surer, self.bounded))
+                found[place] = Ranks(weight, rows, coarse(mechanism))
         return found
 
     def rank_width(self, name: str, confidence: Number | None = None) -> float:

@@ -1,13 +1,18 @@
-"""How mechanisms are spelled to people."""
+"""How mechanisms are spelled to people, and how wide their bars are."""
 
 from __future__ import annotations
 
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core.exact import decimal_text
 from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.histogram.histogram import Histogram
 from sfumato.queries.plan import Ranked
+from sfumato.queries.rewrites.tally import ROOM
+
+if TYPE_CHECKING:
+    from sfumato.queries.bounded import Bounded
 
 _KINDS = {
     "IndependentQuantiles": "exponential mechanism for each quantile",
@@ -32,6 +37,16 @@ def histogram_words(mechanism: Histogram, whole: int) -> str:
     name, field = ("Laplace", "scale") if mechanism.noise_field == "scale" else ("Gaussian", "sigma")
     amount = decimal_text(getattr(mechanism, mechanism.noise_field) / whole)
     return f"discrete {name}, {field} {amount}, on {mechanism.strategy.summary}"
+
+
+def half_width(mechanism: Mechanism[Any, Any], confidence: Fraction, bounded: Bounded) -> float:
+    """The half-width of one cell, or of a quantile's rank, which rests on how many rows there are at most: four times as many
+    as the policy declares, and a million where it declares none."""
+    from sfumato.mechanisms import JointExponential, RecursiveQuantiles
+
+    if isinstance(mechanism, JointExponential | RecursiveQuantiles):
+        return mechanism.within(confidence, rows=max(1 << 20, ROOM * bounded.rows))
+    return mechanism.within(confidence)
 
 
 def coarse(mechanism: Mechanism[Any, Any]) -> int:
