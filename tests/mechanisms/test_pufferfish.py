@@ -14,9 +14,10 @@ from flint import arb, ctx
 
 from sfumato.accounting import DiscreteLaplaceLoss, Pure, PureFilter
 from sfumato.audit import verify
-from sfumato.core import BadInput, Neighbours, NotAllowed, NotSupported, Private, Relation, SfumatoError
+from sfumato.core import BadInput, NotAllowed, NotSupported, Private, Relation, SfumatoError
 from sfumato.mechanisms import Gaussian, Laplace, NoisyMax, PufferfishLaplace
 from sfumato.mechanisms.base import Mechanism
+from sfumato.mechanisms.pufferfish.account import Account
 from sfumato.mechanisms.pufferfish.belief import Belief, Discrete, Mixture, NormalVector
 from sfumato.mechanisms.pufferfish.cells import cells, window
 from sfumato.mechanisms.pufferfish.distance import moves
@@ -205,6 +206,46 @@ def test_discrete_beliefs_cost_their_exact_sum() -> None:
             assert claimed <= float(exact.mid()) + 1e-11
 
 
+def exact_masses(law: Mixture, grain: Fraction, scale: Fraction, outcomes: range) -> list[arb]:
+    """Of floor(x / grain) + noise, in 200 bits: cells from erfc, and the sum over noise by its definition."""
+    first, last = (edge + side * 40 for edge, side in zip(window(law, grain, scale), (-1, 1), strict=True))
+    chances = []
+    for f in range(first, last + 1):
+        total = arb(0)
+        for chance, mean, deviation in zip(law.chances, law.means, law.deviations, strict=True):
+            below, above = ((f + k) * grain / deviation - mean / deviation for k in (0, 1))
+            part = exact_tail(below) - exact_tail(above) if below > 0 else exact_tail(-above) - exact_tail(-below)
+            total += arb(chance.numerator) / chance.denominator * part
+        chances.append(total)
+    rate = grain / scale
+    a = (-arb(rate.numerator) / rate.denominator).exp()
+    powers = [(1 - a) / (1 + a)]
+    for _ in range(max(outcomes) - min(outcomes) + last - first + 2):
+        powers.append(powers[-1] * a)
+    return [sum((p * powers[abs(k - first - i)] for i, p in enumerate(chances)), arb(0)) for k in outcomes]
+
+
+@pytest.mark.slow
+def test_mixtures_cost_the_sum_of_their_lattice_law() -> None:
+    """Never below two hundred bits, far tails included; above by 1e-11 of delta and 1e-9 of the largest ratio at most."""
+    ctx.prec = 200
+    left, right = Mixture.of([("0.8", 0, 1), ("0.2", 3, "1/2")]), Mixture.of([("0.5", 1, 2), ("0.5", 2, "3/4")])
+    grain, scale = Fraction(1, 2), Fraction(5, 2)
+    outcomes = range(-300, 300)
+    p, q = (exact_masses(law, grain, scale, outcomes) for law in (left, right))
+    loss = PufferfishLaplace(two(left, right), scale, grain).loss(1)
+    for epsilon in (0.0, 0.1, 0.3):
+        growth = arb(epsilon).exp()
+        one = sum(((x - growth * y).max(arb(0)) for x, y in zip(p, q, strict=True)), arb(0))
+        other = sum(((y - growth * x).max(arb(0)) for x, y in zip(p, q, strict=True)), arb(0))
+        exact = float(one.max(other).mid())
+        assert exact * (1 - 1e-12) <= loss.delta(epsilon) <= exact + 1e-11
+    largest = max(abs(float((x / y).log().mid())) for x, y in zip(p, q, strict=True))
+    bound = loss.pure()
+    assert bound is not None
+    assert largest <= bound[0] <= largest + 1e-9
+
+
 def test_the_largest_ratio_is_kept_in_the_far_tails_too() -> None:
     """Normal laws of different variances: infinitely far apart, and yet the log-ratio is bounded, and nearly reached."""
     left, right = Mixture.normal(0, 2), Mixture.normal(0, 1)
@@ -343,9 +384,22 @@ def test_losses_about_secrets_are_never_added() -> None:
         _ = loss * 2
     with pytest.raises(NotSupported, match="groups"):
         _ = loss.group(2)
-    book = PureFilter(Fraction(2), about=Neighbours.ADD_REMOVE)
-    with pytest.raises(BadInput, match="charged a loss about another"):
-        book.cost(loss)
+    for book in (PureFilter(Fraction(2)), PureFilter(Fraction(2), about=framework.about)):
+        with pytest.raises(NotSupported, match="charged to a budget"):
+            book.cost(loss)
+
+
+def test_the_account_of_a_framework_takes_one_release() -> None:
+    framework = household_example()
+    loss = PufferfishLaplace(framework, 3).loss(1)
+    account = Account(framework).charge(loss)
+    assert account.promised is loss
+    with pytest.raises(NotAllowed, match="do not add up"):
+        account.charge(loss)
+    with pytest.raises(BadInput, match="about another thing"):
+        Account(framework).charge(DiscreteLaplaceLoss(Fraction(1), Fraction(1)))
+    with pytest.raises(BadInput, match="about another thing"):
+        Account(framework).charge(PufferfishLaplace(COUNTEREXAMPLE, 30, "1/8").loss(1))
 
 
 def test_two_releases_may_tell_what_neither_does() -> None:

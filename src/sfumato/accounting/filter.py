@@ -15,7 +15,7 @@ from sfumato.accounting.loss import Loss
 from sfumato.accounting.zcdp import line_delta
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import down, fraction, positive, probability
-from sfumato.core.neighbours import Neighbours
+from sfumato.core.neighbours import Neighbours, Relation
 
 
 class Currency(Enum):
@@ -91,7 +91,12 @@ class Filter(ABC):
 
     @final
     def cost(self, loss: Loss) -> Spent:
-        """What this loss is charged."""
+        """What this loss is charged. Pufferfish losses never are: they do not add up, not even to one another."""
+        if loss.about.relation is Relation.SECRETS:
+            raise NotSupported(
+                "a Pufferfish loss was charged to a budget, and such losses do not add up",
+                hint="keep it beside the budget, one line per release: it is about its own secrets and beliefs",
+            )
         if self.about is not None and loss.about != self.about:
             raise BadInput(
                 f"a budget about one kind of neighbours was charged a loss about another: {self.about}; {loss.about}",
