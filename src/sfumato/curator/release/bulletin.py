@@ -106,6 +106,34 @@ class Marginals(_OfTable):
 
 
 @final
+class Synthetic(_OfTable):
+    """Rows that nobody has."""
+
+    kind: Literal["synthetic"]
+    name: Text = "synthetic"
+    columns: Texts | None = None
+    method: Literal["aim", "mst"] = "aim"
+    edges: Mapping[str, Annotated[tuple[Number, ...], Field(strict=False)]] = Field(default_factory=dict)
+
+    def into(self, publication: Publication) -> None:
+        publication.synthetic(self.columns, method=self.method, edges=self.edges, **_terms(self))
+
+
+@final
+class Weights(_OfTable):
+    """Weights for the rows of a public table."""
+
+    kind: Literal["weights"]
+    name: Text = "weights"
+    public: Text = Field(description="a .csv or .parquet file beside the bulletin")
+    columns: Texts | None = None
+    most: Number | None = None
+
+    def into(self, publication: Publication) -> None:
+        publication.weights(public=_table(Path(self.public)), columns=self.columns, most=self.most, **_terms(self))
+
+
+@final
 class Asked(_Product):
     """What a question in SQL answers."""
 
@@ -117,7 +145,9 @@ class Asked(_Product):
         publication.question(self.sql, name=self.name, share=self.share)
 
 
-Product = Annotated[Counts | Means | Histogram | Quantiles | Marginals | Asked, Field(discriminator="kind")]
+Product = Annotated[
+    Counts | Means | Histogram | Quantiles | Marginals | Synthetic | Weights | Asked, Field(discriminator="kind")
+]
 
 
 @final
@@ -157,6 +187,9 @@ class Bulletin(_Part):
             raw = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{file.name} is not TOML: {error}", hint="text stands in quotes, keys once") from None
+        for product in raw.get("products", []) if isinstance(raw.get("products"), list) else []:
+            if isinstance(product, dict) and isinstance(product.get("public"), str):
+                product["public"] = str(file.parent / product["public"])
         try:
             return cls.model_validate(raw)
         except ValidationError as error:
@@ -191,6 +224,20 @@ class Bulletin(_Part):
         return beside / place
 
 
+def _table(file: Path) -> Any:
+    """A public table in a file, as Arrow has it."""
+    import pyarrow as pa
+    import pyarrow.csv as text
+    import pyarrow.parquet as parquet
+
+    try:
+        return parquet.read_table(file) if file.suffix == ".parquet" else text.read_csv(file)
+    except (OSError, pa.ArrowInvalid):
+        raise BadInput(
+            f"there is no public table at {file}, or it cannot be read", hint="name a .csv or .parquet file"
+        ) from None
+
+
 def _terms(product: _OfTable) -> dict[str, Any]:
     return {"table": product.table, "where": product.where, "name": product.name, "share": product.share}
 
@@ -206,7 +253,7 @@ def _wrong(name: str, error: ValidationError, text: str) -> BadInput:
     )
 
 
-_KINDS = {"counts", "histogram", "means", "marginals", "quantiles", "question"}
+_KINDS = {"counts", "histogram", "means", "marginals", "quantiles", "question", "synthetic", "weights"}
 
 
 def _said(kind: str, context: Mapping[str, Any], message: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -19,12 +19,14 @@ from sfumato.curator.release.offer import Heading, Offer
 from sfumato.curator.release.product import Portion, Wanted
 from sfumato.curator.release.published import Published
 from sfumato.curator.release.shares import divided
+from sfumato.curator.release.synthetic import Synthesising
 from sfumato.curator.release.weights import Weighing
 from sfumato.queries.frame import Aggregation, Frame, Grouped, count, mean, quantile
 
 if TYPE_CHECKING:
     from sfumato.curator.dataset import Dataset
     from sfumato.curator.session import Session
+    from sfumato.queries.schema import Column
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -233,6 +235,36 @@ class Publication:
             )
         )
 
+    def synthetic(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        method: str = "aim",
+        edges: Mapping[str, Sequence[Number]] | None = None,
+        table: str | None = None,
+        where: str | None = None,
+        name: str = "synthetic",
+        share: Number = 1,
+    ) -> None:
+        """Rows that nobody has, close to the private ones in every pair of columns: `aim`, or the quicker `mst`.
+
+        Columns are all that have a public list or range, unless they are named; numbers of long ranges fall into public bins,
+        of `edges` where these are given. Under a pure budget it spends its part of the release's delta, if there is any.
+        """
+        rows = self._rows(table)
+        declared = rows.schema.table(rows.name)
+        known = [] if declared is None else [each.name for each in declared.columns if _codable(each)]
+        self.add(
+            Synthesising(
+                name,
+                rows if where is None else rows.filter(where),
+                tuple(columns or known),
+                positive(share, name="share"),
+                method,
+                edges,
+            )
+        )
+
     def question(self, sql: str, *, name: str, share: Number = 1) -> None:
         """What a question in SQL answers."""
         plan = self._session().sql(sql).plan
@@ -323,6 +355,11 @@ def _refuse_twice(offer: Offer) -> None:
     names = [name for product in offer.products for name in product.names]
     if len(set(names)) < len(names):
         raise BadInput("two tables would have the same name", hint="name the products: name='...'")
+
+
+def _codable(column: Column) -> bool:
+    numbers = column.type in {"integer", "number"} and column.range is not None
+    return isinstance(column.values, tuple) or column.type == "boolean" or numbers
 
 
 def _columns(public: Any) -> list[str]:
