@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -13,9 +14,12 @@ from pathlib import Path
 from typing import Any, final
 from unittest import mock
 
+import jsonschema
 import pytest
 
 from sfumato.apps.cli import main
+
+ROOT = Path(__file__).parent.parent.parent
 
 INIT = "sfumato init people.csv --unit person_id --max-rows 1 --values sex=F,M --range hours=0,99 --budget 3 -o policy.toml"
 BULLETIN = """
@@ -183,6 +187,82 @@ def test_what_is_refused_leaves_nothing_behind(
         name for name in before if not name.startswith("policy.ledger-")
     ]
     assert budget(folder)["spent"]["epsilon"] == "0"
+
+
+EVERY_KIND = """
+[release]
+name = "all"
+epsilon = 2
+delta = 1e-7
+public = ["a census"]
+[[products]]
+kind = "histogram"
+of = "hours"
+method = "privelet"
+[[products]]
+kind = "histogram"
+of = "hours"
+edges = [0, 20, 40, 99]
+name = "bins"
+[[products]]
+kind = "quantiles"
+of = "hours"
+at = [0.25, 0.5]
+[[products]]
+kind = "marginals"
+columns = ["sex", "hours"]
+[[products]]
+kind = "weights"
+public = "census.csv"
+[[products]]
+kind = "synthetic"
+method = "mst"
+edges = { hours = [0, 25, 50, 100] }
+[[products]]
+kind = "question"
+name = "asked"
+sql = "SELECT sex, SUM(hours) AS hours FROM people GROUP BY sex"
+"""
+
+
+@pytest.mark.slow
+def test_a_bulletin_of_every_kind(folder: Path) -> None:
+    (folder / "census.csv").write_text("sex,hours\n" + "".join(f"{'FM'[i % 2]},{i % 100}\n" for i in range(600)))
+    (folder / "every.toml").write_text(EVERY_KIND)
+    text = folder / "policy.toml"
+    text.write_text(text.read_text().replace("[dataset]\n", "[dataset]\nsize = 500\n"))
+    shown = json.loads(run(folder, "sfumato release run every.toml --version 1 --preview --format json").stdout)
+    assert [product["name"] for product in shown["products"]] == [
+        *("histogram-hours", "bins", "quantiles-hours", "marginals-sex-hours", "weights", "synthetic", "asked")
+    ]
+    assert "weights" in run(folder, "sfumato release run every.toml --version 1 --preview --lang fr").stdout
+    run(folder, "sfumato release run every.toml --version 1 --scan")
+    names = {path.name for path in (folder / "all-1").glob("*.csv")}
+    assert names >= {
+        "synthetic.csv",
+        "synthetic-columns.csv",
+        "weights.csv",
+        "weights-averages.csv",
+        "asked.csv",
+        "bins.csv",
+    }
+    verified = json.loads(run(folder, "sfumato certificate verify all-1 --format json").stdout)
+    assert verified["files"] == len(list((folder / "all-1").iterdir())) - 1
+    schema = json.loads((ROOT / "docs" / "certificate.schema.json").read_text())
+    jsonschema.validate(json.loads((folder / "all-1" / "certificate.json").read_text()), schema)
+    for form in ("text", "html", "aipd"):
+        assert "None" not in run(folder, f"sfumato certificate show all-1/certificate.json --format {form}").stdout
+
+
+def test_the_bulletin_of_the_guide_is_one(tmp_path: Path) -> None:
+    from sfumato.curator.release.bulletin import Bulletin
+
+    guide = (ROOT / "docs" / "releases.md").read_text()
+    (block,) = re.findall(r"```toml\n(.*?)```", guide, re.S)
+    (tmp_path / "bulletin.toml").write_text(block)
+    assert len(Bulletin.load(tmp_path / "bulletin.toml").products) == 2
+    for kind in ("counts", "means", "histogram", "quantiles", "marginals", "weights", "synthetic", "question"):
+        assert f"| `{kind}` |" in guide
 
 
 @pytest.mark.slow

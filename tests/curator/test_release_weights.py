@@ -107,6 +107,22 @@ def test_what_cannot_carry_weights_is_refused_before_a_charge(make: Make) -> Non
     assert data.ledger.totals().spent.amount == 0
 
 
+def test_the_owner_is_told_of_a_public_table_that_is_the_private_one(make: Make) -> None:
+    data = make()
+    for given, says in (
+        (rows().select(["sex", "age"]), "the public table is the private one"),
+        (pa.table({"age": [91, 99] * 50}), "no common support"),
+    ):
+        p = data.publish(epsilon=1, name="w")
+        p.weights(public=given)
+        with pytest.raises(BadInput, match=says):
+            p.scan()
+    good = data.publish(epsilon=1, name="w")
+    good.weights(public=public())
+    good.scan()
+    assert data.ledger.totals().spent.amount == 0, "looking costs nothing and charges nothing"
+
+
 def test_few_effective_rows_are_said_and_none_is_published(make_small: Any) -> None:
     """Twelve public rows carry at most twelve effective ones, whatever the noise."""
     data: Dataset = make_small(skewed())

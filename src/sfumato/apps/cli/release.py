@@ -27,6 +27,9 @@ def command() -> None:
 @click.argument("bulletin", type=click.Path(dir_okay=False))
 @click.option("--version", "edition", required=True, help="the edition, such as 2026-11: each is published once")
 @click.option("--preview", "only_price", is_flag=True, help="what it would cost and how precise it would be; free")
+@click.option(
+    "--scan", is_flag=True, help="for the owner: read the rows first, and refuse a public table that is a copy"
+)
 @click.option("--output", "folder", type=click.Path(file_okay=False), help="the folder; the bulletin's by default")
 @click.option(
     "--to", "targets", multiple=True, help="also write the tables to duckdb:FILE, postgresql:... or parquet:DIR"
@@ -40,6 +43,7 @@ def run(
     bulletin: str,
     edition: str,
     only_price: bool,
+    scan: bool,
     folder: str | None,
     targets: tuple[str, ...],
     policy_file: str,
@@ -71,6 +75,8 @@ def run(
         _refuse_other(place, "" if earlier is None else f"r-{earlier.n:06d}", dataset.policy.id)
     refuse_unwritable(place)
     with waiting("…"):
+        if scan:
+            publication.scan()
         published = publication.release()
         published.save(place)
         names = [name for target in places for name in target.write(published)]

@@ -20,7 +20,7 @@ from sfumato.curator.release.product import Portion, Wanted
 from sfumato.curator.release.published import Published
 from sfumato.curator.release.shares import divided
 from sfumato.curator.release.synthetic import Synthesising
-from sfumato.curator.release.weights import Weighing
+from sfumato.curator.release.weights import Weighing, WeightsPart
 from sfumato.queries.frame import Aggregation, Frame, Grouped, count, mean, quantile
 
 if TYPE_CHECKING:
@@ -325,6 +325,15 @@ class Publication:
         if self.delta or self.dataset.policy.document.budget.accountant == "pure":
             return self.delta
         return self.dataset.policy.document.budget.delta
+
+    def scan(self) -> None:
+        """Read the rows and refuse what would be a mistake to publish. For the owner: what it says depends on the rows.
+
+        It costs nothing, because nobody but the owner hears of it; nothing that is published depends on it.
+        """
+        for part in self.price().parts.values():
+            if isinstance(part, WeightsPart):
+                part.scan()
 
     def release(self) -> Published:
         """Charge it, compute it, and close the list of products. A second time it is the same release."""

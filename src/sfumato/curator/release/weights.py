@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -12,6 +12,7 @@ from sfumato.accounting import Loss, ZcdpFilter
 from sfumato.core.canonical import digest
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import decimal_text, sqrt_up
+from sfumato.core.private import Private
 from sfumato.curator.certificate.described import noise
 from sfumato.curator.ledger.ledger import Committed
 from sfumato.curator.ledger.records import Charge
@@ -140,6 +141,20 @@ class WeightsPart:
         }
 
     def compute(self) -> Stored:
+        return {"tilt": [int(step) for step in self.mechanism.release(self._exact(), self.rowed.reach).value]}
+
+    def scan(self) -> None:
+        """For the owner, who sees the rows anyway: is the public table the private one, or does it lie apart from it?"""
+        whole = self.rowed.bounded.whole
+
+        def compared(rows: Any) -> None:
+            self.mechanism.reference.refuse_copy(replace(rows, weights=rows.weights // whole))
+            self.mechanism.reference.refuse_apart(rows)
+
+        self._exact().map(compared)
+
+    def _exact(self) -> Private[Any]:
+        """The private rows in codes, with their weights, sealed."""
         from sfumato.mechanisms.weights.rows import Rows
 
         columns, order = self.mechanism.reference.columns, self.rowed.order
@@ -148,8 +163,7 @@ class WeightsPart:
             values, weights = groups
             return Rows.of(columns.code(dict(zip(order, values, strict=True))), weights)
 
-        exact = self.session.dataset.present(self.rowed.bounded).map(coded)
-        return {"tilt": [int(step) for step in self.mechanism.release(exact, self.rowed.reach).value]}
+        return self.session.dataset.present(self.rowed.bounded).map(coded)
 
 
 @final
@@ -240,8 +254,8 @@ class WeightedTable:
             "public_table": str(mechanism.reference),
             "effective_rows": f"{weighted.effective:.1f}{enough}",
             "cut_at": "" if self.wanted.most is None else decimal_text(self.wanted.most),
-            "bars": "of averages: the noise and the public table as a sample, to first order; not what weights of these "
-            "columns cannot express, nor the penalty's bias",
+            "bars": "of averages: the noise, the public table as a sample, and the penalty's pull, to first order; not what "
+            "weights of these columns cannot express",
         }
 
 
