@@ -219,6 +219,8 @@ class Preview:
         tables = " joined with ".join(tables_of(tally))
         if self.bounded.whole == 1 and about.unit != "row":
             return f"{tables}, one row per {about.unit}: nobody is cut off"
+        if self.bounded.fact and self.bounded.tally.most is None:
+            return f"all {tables}: no {about.unit} has more than {most}, says the policy"
         return f"{tables}, at most {most} per {about.unit}"
 
     def worded(self, wording: Mapping[str, Any] | None) -> Self:

@@ -55,6 +55,8 @@ class Bounded:
     """The public lists with levels that keys may be of."""
     rows: int = 0
     """About how many rows the tables have, as the policy declares; 0 where it does not. Nothing is promised of it."""
+    fact: bool = False
+    """Whether the owner knows that the bound cuts nobody off: one table, whose units have no more rows."""
 
     @property
     def whole(self) -> int:
@@ -191,4 +193,5 @@ def _bound(plan: Released, schema: Schema, rules: tuple[Rule, ...]) -> Bounded:
     assert isinstance(question, Having | Limit | Select | Sort | type(aggregate_of(plan)))
     about = Neighbours(schema.unit.neighbours, schema.unit.kind)
     rows = max((table.size or 0 for table in schema.tables if table.name in tables_of(tally)), default=0)
-    return Bounded(question, tally, sensitivities(tally, about), about, schema.levels, rows)
+    fact = schema.unit.fact and len(tables_of(tally)) == 1
+    return Bounded(question, tally, sensitivities(tally, about), about, schema.levels, rows, fact)

@@ -158,6 +158,8 @@ class Unit:
     neighbours: Relation = Relation.ADD_REMOVE
     max_rows: int = 1
     max_groups: int | None = None
+    fact: bool = False
+    """Whether it is known that nobody has more than max_rows rows in a table: then a count is of rows, and says so."""
 
     def __post_init__(self) -> None:
         if self.max_rows < 1 or (self.max_groups is not None and self.max_groups < 1):

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "key": ("sfumato.apps.cli.key", "the key that this home signs releases with"),
     "freeze": ("sfumato.apps.cli.freeze", "stop one analyst's questions, or everyone's"),
     "unfreeze": ("sfumato.apps.cli.unfreeze", "let questions go on"),
+    "suggest": ("sfumato.apps.cli.suggest", "buy a private estimate of what several bounds would cut off"),
     "dummy": ("sfumato.apps.cli.dummy", "rehearse a question on rows drawn from the policy alone: free, about nobody"),
     "ingest": ("sfumato.apps.cli.ingest", "copy a table with each unit's rows side by side: questions cost less"),
     "purge": ("sfumato.apps.cli.purge", "remove every copy of personal data that sfumato made"),

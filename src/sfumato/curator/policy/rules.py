@@ -181,7 +181,7 @@ def levels_of(document: Document, lists: Lists) -> tuple[Levels, ...]:
 
 def schema_unit(document: Document) -> Unit:
     unit = document.unit
-    return Unit(unit.kind, Relation(unit.neighbours), unit.max_rows, unit.max_groups)
+    return Unit(unit.kind, Relation(unit.neighbours), unit.max_rows, unit.max_groups, unit.max_rows_is_fact)
 
 
 def warnings(document: Document) -> Iterator[Problem]:
