@@ -74,6 +74,7 @@ def test_exit_codes_and_streams(folder: Path) -> None:
     run(folder, 'sfumato ask "SELECT COUNT(*) FROM people" --epsilon 0.1', code=6)
 
 
+@pytest.mark.slow
 def test_tables_bars_and_other_formats(folder: Path) -> None:
     run(folder, INIT)
     question = '"SELECT sex, COUNT(*) AS n FROM people GROUP BY sex" --epsilon 0.1'
@@ -93,6 +94,7 @@ def test_tables_bars_and_other_formats(folder: Path) -> None:
     assert "spent ε 0.1" in refined.stdout
 
 
+@pytest.mark.slow
 def test_a_file_of_questions_is_all_or_none(folder: Path) -> None:
     run(folder, INIT)
     (folder / "both.sql").write_text(

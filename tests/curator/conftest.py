@@ -21,7 +21,6 @@ version = "1"
 size = 1000000
 [unit]
 kind = "person"
-neighbours = "{neighbours}"
 max_rows = {max_rows}
 [budget]
 epsilon = {epsilon}
@@ -70,13 +69,8 @@ def make(tmp_path: Path) -> Make:
         neighbours: str = "add-remove",
         data: Any = None,
     ) -> Dataset:
-        text = POLICY.format(
-            epsilon=epsilon,
-            accountant=accountant,
-            max_rows=max_rows,
-            per_analyst=per_analyst,
-            neighbours=neighbours,
-        )
+        text = POLICY.format(epsilon=epsilon, accountant=accountant, max_rows=max_rows, per_analyst=per_analyst)
+        text = text.replace('kind = "person"', f'kind = "person"\nneighbours = "{neighbours}"')
         path = tmp_path / "policy.toml"
         path.write_text(text)
         home = Home(tmp_path / "home")

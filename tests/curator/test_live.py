@@ -63,6 +63,7 @@ def test_what_the_budget_does_not_hold_does_not_start(make: Any) -> None:
     assert data.ledger.totals().spent == Charge()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accountant", ["pure", "zcdp"])
 def test_bounded_noise_answers_within_its_limit(make: Any, accountant: str) -> None:
     data = make(accountant=accountant)
@@ -73,6 +74,13 @@ def test_bounded_noise_answers_within_its_limit(make: Any, accountant: str) -> N
     assert data.ledger.totals().spent == Charge(
         Fraction(1) if accountant == "pure" else Fraction(1, 2), Fraction(1, 10**7)
     )
+
+
+@pytest.mark.slow
+def test_online_bounded_noise_answers_within_its_limit(make: Any) -> None:
+    live = make().session("ana").start(OnlineBoundedNoise, horizon=10, epsilon=1, delta="1e-7")
+    limit = live.running.mechanism.limit(1) / 2**20
+    assert abs(live.ask(OLDER.format(50)) - sum(i % 90 >= 50 for i in range(1000))) < limit
 
 
 def test_a_count_of_units_and_of_values_is_a_count(make: Any) -> None:
@@ -105,7 +113,7 @@ def test_mechanisms_without_a_bound_per_number_are_refused(make: Any, mechanism:
 
 def test_a_frozen_analyst_gets_no_more_replies(make: Any) -> None:
     data = make()
-    live = data.session("ana").start(OnlineBoundedNoise, horizon=10, epsilon=1, delta="1e-7")
+    live = data.session("ana").start(AboveThreshold, threshold=10**6, epsilon=1)
     data.ledger.freeze("ana", reason="looking")
     with pytest.raises(NotAllowed):
         live.ask(OLDER.format(0))

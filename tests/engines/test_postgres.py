@@ -37,6 +37,11 @@ def factory(database: str) -> Callable[[Mapping[str, Source]], Postgres]:
     return lambda sources: Postgres({name: loaded(database, name, each) for name, each in sources.items()})
 
 
+def test_contract_on_a_few_questions(factory: Any) -> None:
+    assert check_engine(factory, 30, word="few").answered >= 30
+
+
+@pytest.mark.slow
 def test_contract(factory: Any) -> None:
     checked = check_engine(factory, 200)
     assert checked.answered >= 200
