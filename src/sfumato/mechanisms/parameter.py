@@ -57,3 +57,9 @@ class Grain:
     def __set__(self, instance: Any, value: Number | None) -> None:
         grain = None if value is None else Grid(positive(value, name=self._name)).grain
         instance.__dict__[self._name] = grain
+
+
+def power_below(value: Fraction) -> Fraction:
+    """The largest power of two not above a positive number: a grain that fits."""
+    power = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length())
+    return power if power <= value else power / 2

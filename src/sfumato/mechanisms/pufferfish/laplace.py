@@ -18,7 +18,7 @@ from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms.base import Case, Mechanism
 from sfumato.mechanisms.law import Law
 from sfumato.mechanisms.number.lattice import Value, copies, half_width, noisy
-from sfumato.mechanisms.parameter import Grain, Positive
+from sfumato.mechanisms.parameter import Grain, Positive, power_below
 from sfumato.mechanisms.pufferfish.belief import Belief, Discrete, Mixture
 from sfumato.mechanisms.pufferfish.cells import Cells, cells, window
 from sfumato.mechanisms.pufferfish.framework import Framework
@@ -146,7 +146,7 @@ class PufferfishLaplace(Mechanism[Value | Given, Any]):
         if reach.l1 == 0:
             raise BadInput("nothing to protect: the sensitivity is 0", hint="a public value needs no mechanism")
         extent = extent_of(framework) * reach.l1
-        public.setdefault("grain", None if _whole(framework) else _power_below(extent / 256))
+        public.setdefault("grain", None if _whole(framework) else power_below(extent / 256))
         least = calibrate(
             lambda amount: cls(**{**public, "scale": amount}).loss(reach),
             epsilon=target,
@@ -189,11 +189,6 @@ def _ends(law: Discrete | Mixture) -> tuple[Fraction, Fraction]:
 def _whole(framework: Framework) -> bool:
     laws = [law for c in framework.contrasts for law in (c.left, c.right)]
     return all(isinstance(law, Discrete) and all(p[0].denominator == 1 for p in law.points) for law in laws)
-
-
-def _power_below(value: Fraction) -> Fraction:
-    power = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length())
-    return power if power <= value else power / 2
 
 
 def household_example() -> Framework:

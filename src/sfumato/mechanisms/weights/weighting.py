@@ -16,6 +16,7 @@ from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms.base import Case, Mechanism
 from sfumato.mechanisms.law import Law
 from sfumato.mechanisms.number.lattice import half_width, law_on_lattice
+from sfumato.mechanisms.parameter import power_below
 from sfumato.mechanisms.weights.column import Category, Numeric
 from sfumato.mechanisms.weights.reference import Reference
 from sfumato.mechanisms.weights.rows import Rows
@@ -167,7 +168,7 @@ class Weighting(Mechanism[Rows, Steps]):
             public["penalty"] = usual_penalty(row, reference.columns.width, target)
         public.setdefault("tolerance", row * _LOOSE)
         if "grain" not in public:
-            public["grain"] = _power_below(row / (2 * positive(public["penalty"], name="penalty")) / _GRAINS)
+            public["grain"] = power_below(row / (2 * positive(public["penalty"], name="penalty")) / _GRAINS)
         made: Any = cls
         unit = made(**{cls.noise_field: 1, **public})
         amount = cls.quietest(unit.steps(reach), epsilon, delta, unit.step)
@@ -199,11 +200,4 @@ def usual_penalty(row: Fraction, width: int, epsilon: Fraction) -> Fraction:
     sum is least where both are equal. The constant was chosen on made-up tables (`benchmarks/weights.py`).
     """
     root = sqrt_up(sqrt_up(Fraction(width)) * row / epsilon)
-    return max(_power_below(root / 4), Fraction(1, 1 << 20))
-
-
-def _power_below(value: Fraction) -> Fraction:
-    """The largest power of two not above a positive value."""
-    exponent = value.numerator.bit_length() - value.denominator.bit_length()
-    power = Fraction(2) ** exponent
-    return power if power <= value else power / 2
+    return max(power_below(root / 4), Fraction(1, 1 << 20))
