@@ -23,6 +23,12 @@ def _chances(values: Iterable[Number], what: str) -> tuple[Fraction, ...]:
     return chances
 
 
+def _whole_law(chances: Sequence[Fraction], size: int, what: str) -> None:
+    if not chances or len(chances) != size or min(chances) <= 0:
+        raise BadInput(f"{what} lacks a chance above 0 for each of its parts", hint="leave out what has no chance")
+    _chances(chances, what)
+
+
 @final
 @dataclass(frozen=True)
 class Discrete:
@@ -42,10 +48,11 @@ class Discrete:
         return cls(tuple(point for point, _ in kept), tuple(share for _, share in kept))
 
     def __post_init__(self) -> None:
+        _whole_law(self.chances, len(self.points), "a discrete law")
         if len({len(point) for point in self.points}) != 1 or not self.points[0]:
             raise BadInput("the points of a law differ in length", hint="give numbers, or vectors of one length")
-        if len(set(self.points)) < len(self.points):
-            raise BadInput("a law has one point twice", hint="add their chances")
+        if list(self.points) != sorted(set(self.points)):
+            raise BadInput("a law has one point twice, or points out of order", hint="make it with Discrete.of")
 
     @property
     def width(self) -> int:
@@ -61,6 +68,11 @@ class Mixture:
     means: tuple[Fraction, ...]
     deviations: tuple[Fraction, ...]
 
+    def __post_init__(self) -> None:
+        _whole_law(self.chances, len(self.means), "a mixture")
+        if len(self.deviations) != len(self.means) or min(self.deviations) <= 0:
+            raise BadInput("a standard deviation is missing, or not above 0", hint="give one above 0 per component")
+
     @classmethod
     def of(cls, parts: Sequence[tuple[Number, Number, Number]]) -> Self:
         """From (chance, mean, standard deviation), one per component."""
@@ -68,10 +80,12 @@ class Mixture:
             raise BadInput(
                 "a mixture is not a list of components", hint="give (chance, mean, standard deviation) for each"
             )
+        shares = _chances((chance for chance, _, _ in parts), "a mixture")
+        kept = [(share, *part[1:]) for share, part in zip(shares, parts, strict=True) if share > 0]
         return cls(
-            _chances((chance for chance, _, _ in parts), "a mixture"),
-            tuple(fraction(mean, name="a mean") for _, mean, _ in parts),
-            tuple(positive(deviation, name="a standard deviation") for _, _, deviation in parts),
+            tuple(share for share, _, _ in kept),
+            tuple(fraction(mean, name="a mean") for _, mean, _ in kept),
+            tuple(positive(deviation, name="a standard deviation") for _, _, deviation in kept),
         )
 
     @classmethod
@@ -91,6 +105,15 @@ class NormalVector:
 
     mean: Point
     factor: tuple[Point, ...]
+
+    def __post_init__(self) -> None:
+        rows = list(enumerate(self.factor))
+        if len(rows) != len(self.mean) or any(
+            len(row) != len(rows) or row[i] <= 0 or any(row[i + 1 :]) for i, row in rows
+        ):
+            raise BadInput(
+                "a factor is not lower triangular with a positive diagonal", hint="make it with NormalVector.of"
+            )
 
     @classmethod
     def of(cls, mean: Sequence[Number], covariance: Sequence[Sequence[Number]]) -> Self:
