@@ -40,13 +40,18 @@ class Mst(Rounds):
     def __post_init__(self) -> None:
         self.check()
 
+    @property
+    def singles(self) -> tuple[Fraction, ...]:
+        d = len(self.shape)
+        return (_THIRD / d if d > 1 else Fraction(1),) * d
+
     def begin(self) -> Said:
         return Said()
 
     def step(self, said: Said) -> Step | None:
         d = len(self.shape)
         if len(said.measured) < d:
-            return Measure((len(said.measured),), _THIRD / d if d > 1 else Fraction(1))
+            return Measure((len(said.measured),), self.singles[len(said.measured)])
         if len(said.chosen) < d - 1:
             return self._choice(said)
         if len(said.measured) < 2 * d - 1:

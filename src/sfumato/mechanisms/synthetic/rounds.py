@@ -118,6 +118,11 @@ class Rounds(Mechanism[Table, Synthesis]):
     noise: Noise
     one_cell: bool
 
+    @property
+    @abstractmethod
+    def singles(self) -> tuple[Fraction, ...]:
+        """The shares that the single columns get before anything is chosen."""
+
     @abstractmethod
     def begin(self) -> Said:
         """Before the first release."""
@@ -212,10 +217,8 @@ class Rounds(Mechanism[Table, Synthesis]):
 
     @final
     def within(self, confidence: Number) -> float:
-        """Half-width of the noise on a cell of the least precise marginal that is measured; a model's bias is not in it."""
-        step = self.step(self.begin())
-        assert isinstance(step, Measure)
-        return float(self.purse.law(step.share).within(confidence))
+        """Half-width of the noise on a cell of the single column with most of it; what a model gets wrong is not in it."""
+        return float(self.purse.law(min(self.singles)).within(confidence))
 
     @final
     def audit_cases(self) -> Sequence[Case[Table]]:
