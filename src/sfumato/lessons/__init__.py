@@ -12,6 +12,7 @@ from sfumato.lessons.laplace import LESSON as LAPLACE
 from sfumato.lessons.lesson import Lesson, Terms, Told
 from sfumato.lessons.mallory import LESSON as MALLORY
 from sfumato.lessons.moyennage import LESSON as MOYENNAGE
+from sfumato.lessons.patients import LESSON as PATIENTS
 from sfumato.lessons.sensibilite import LESSON as SENSIBILITE
 from sfumato.lessons.seuil import LESSON as SEUIL
 from sfumato.lessons.voisines import LESSON as VOISINES
@@ -26,6 +27,7 @@ LESSONS: tuple[Lesson, ...] = (
     CITROUILLES,
     MOYENNAGE,
     COMPOSITION,
+    PATIENTS,
     BRUIT,
     SEUIL,
 )

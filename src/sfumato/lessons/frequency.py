@@ -34,6 +34,15 @@ def shares(values: Any, edges: Sequence[float], *, per: float = 1.0) -> tuple[Po
     return tuple(points)
 
 
+def up_to(values: Any, places: Sequence[float]) -> tuple[Point, ...]:
+    """The share of values at or below each place."""
+    import numpy as np
+
+    ordered = np.sort(np.asarray(values, dtype=float))
+    hits = np.searchsorted(ordered, np.asarray(places), side="right").tolist()
+    return tuple(Point(place, *share(each, len(ordered))) for place, each in zip(places, hits, strict=True))
+
+
 def among(values: Sequence[Any], names: Sequence[Any]) -> tuple[Point, ...]:
     """The share of each name."""
     found = [share(sum(1 for value in values if value == name), len(values)) for name in names]

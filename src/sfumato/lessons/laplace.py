@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.lessons.frequency import share
+from sfumato.lessons.frequency import share, up_to
 from sfumato.lessons.lesson import Lesson, Terms, Told, Words
 from sfumato.lessons.mallory import JANUARY, MALLORY, MOST, month, pair
-from sfumato.show.picture import Axis, Picture, Point, Series
+from sfumato.show.picture import Axis, Picture, Series
 from sfumato.show.sheet import Cell, Formula, Table
 
 if TYPE_CHECKING:
@@ -39,15 +38,6 @@ def aware(salaries: list[int], epsilon: Fraction, source: Source) -> list[float]
     """Means as the product releases them: counts unknown, salaries in [0, 200 000]."""
     found = (pair(result)[1].unbiased for result in month(salaries, epsilon).answers(TIMES, source))
     return [float(mean) for mean in found if mean is not None]
-
-
-def up_to(values: Sequence[float] | Any) -> tuple[Point, ...]:
-    """The share of values at or below each place."""
-    import numpy as np
-
-    ordered = np.sort(np.asarray(values, dtype=float))
-    hits = np.searchsorted(ordered, np.asarray(PLACES), side="right").tolist()
-    return tuple(Point(place, *share(each, len(ordered))) for place, each in zip(PLACES, hits, strict=True))
 
 
 def guessed(january: Any, february: Any) -> tuple[float, float, float]:
@@ -108,7 +98,8 @@ def tell(terms: Terms) -> Told:
                 percent=True,
             ),
             series=tuple(
-                Series(name, up_to(values), "line") for name, values in zip(names, (*naive, *right), strict=True)
+                Series(name, up_to(values, PLACES), "line")
+                for name, values in zip(names, (*naive, *right), strict=True)
             ),
             bars=say(
                 en=f"Bands: 95 % intervals of a share among {number(TIMES)} draws.",
