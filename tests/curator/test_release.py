@@ -21,7 +21,16 @@ import jsonschema
 import pytest
 
 from sfumato.core.canonical import canonical
-from sfumato.core.errors import BadInput, BadPolicy, BudgetExceeded, LedgerDamaged, NotSupported, SfumatoError
+from sfumato.core.errors import (
+    BadInput,
+    BadPolicy,
+    BudgetExceeded,
+    EngineFailed,
+    LedgerDamaged,
+    NotAllowed,
+    NotSupported,
+    SfumatoError,
+)
 from sfumato.curator.certificate.certificate import Certificate
 from sfumato.curator.certificate.odds import belief, guess
 from sfumato.curator.certificate.tight import tight
@@ -364,6 +373,14 @@ def test_the_guarantee_is_the_tight_one(make: Make) -> None:
         tight([Gaussian(sigma=3).loss(1)], 0)
 
 
+def test_a_delta_too_small_for_numeric_composition(make: Make) -> None:
+    losses = [Gaussian(sigma=20).loss(1)] * 3 + [Gaussian(sigma=30).loss(2)]
+    epsilon, delta, how = tight(losses, "1e-12")
+    assert how == "sum of the rhos"
+    assert 0.3 < epsilon < 2
+    assert delta <= 1.0000001e-12
+
+
 def test_under_zcdp_the_certificate_states_its_own_epsilon(make: Make) -> None:
     data = make(accountant="zcdp")
     body = published(data, epsilon="2").certificate.body
@@ -472,6 +489,26 @@ def test_a_certificate_signed_again_has_another_fingerprint(folder: Path, tmp_pa
     assert certificate.signer != Certificate.read(folder / "certificate.json").signer
     named = {**certificate.body, "signer": {**certificate.body["signer"], "fingerprint": body["signer"]["fingerprint"]}}
     assert not Certificate(named).holds()
+
+
+def test_a_signed_certificate_without_its_parts_is_refused(folder: Path, tmp_path: Path) -> None:
+    """Whoever has a key can sign anything: what is missing, or names files elsewhere, is said and never a traceback."""
+    from sfumato.curator.certificate.signing import Signer
+
+    mallory = Signer.of(Home(tmp_path / "mallory"))
+    body = json.loads((folder / "certificate.json").read_text())
+    unsigned = {key: value for key, value in body.items() if key not in {"signature", "signer", "files"}}
+    for name in unsigned:
+        less = Certificate.signed({key: value for key, value in unsigned.items() if key != name}, mallory, files={})
+        with pytest.raises(LedgerDamaged):
+            Certificate.parse(less.text())
+    for files in ({"../policy.toml": b"1"}, {"/etc/passwd": b"1"}):
+        with pytest.raises(LedgerDamaged):
+            Certificate.parse(Certificate.signed(unsigned, mallory, files=files).text())
+    hollow = Certificate.signed(dict.fromkeys(unsigned, "x") | {"format": body["format"]}, mallory, files={})
+    for form in ("text", "html", "aipd"):
+        with pytest.raises(LedgerDamaged, match="does not hold"):
+            Certificate.parse(hollow.text()).show(form=form)
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{}", b"\xff", b'{"format":"sfumato-certificate/1"}', b"[" * 100_000])
@@ -624,6 +661,59 @@ def test_killed_at_any_moment_nothing_is_half_written_or_charged_twice(tmp_path:
 def test_killed_at_forty_moments(tmp_path: Path, record_property: Any) -> None:
     finished = _killed_anywhere(tmp_path, [0.1 + 0.15 * each for each in range(40)])
     record_property("kills", 40 - finished)
+
+
+def test_a_source_that_fails_after_the_charge_is_taken_up_later(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = make()
+    exact, calls = Dataset.exact, []
+
+    def failing(self: Dataset, bounded: Any) -> Any:
+        calls.append(bounded)
+        if len(calls) == 2:
+            raise EngineFailed("the source failed", hint="look at it")
+        return exact(self, bounded)
+
+    monkeypatch.setattr(Dataset, "exact", failing)
+    with pytest.raises(EngineFailed):
+        published(data).save(tmp_path / "out")
+    assert spent(data) == 1, "a charge is never given back"
+    assert not (tmp_path / "out").exists()
+    assert data.ledger.totals().frozen == ("owner",)
+    with pytest.raises(NotAllowed):
+        published(data).save(tmp_path / "out")
+    data.ledger.freeze("owner", frozen=False, reason="looked at")
+    published(data).save(tmp_path / "out")
+    assert spent(data) == 1, "what was charged before is computed at no further charge"
+    assert len(calls) == 3, "what was stored before is not computed again"
+    verify(tmp_path / "out" / "certificate.json")
+
+
+def test_two_at_once_publish_the_same(make: Make, tmp_path: Path) -> None:
+    """Two threads run one edition into one folder: one charge, one release, and both have it."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    data = make()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: published(data).release(), range(4)))
+    assert spent(data) == 1
+    assert len({each.id for each in found}) == 1
+    assert all(each.files == found[0].files for each in found)
+    assert found[0].save(tmp_path / "out") == found[1].save(tmp_path / "out")
+
+
+def test_releases_are_listed_with_what_stands_for_them(make: Make) -> None:
+    from sfumato.curator.release.history import releases
+
+    data = make()
+    published(data).release()
+    published(data, edition="2026-11b", supersedes="2026-11", reason="hours were miscoded").release()
+    found = [each.row() for each in releases(data.ledger)]
+    assert [(each["edition"], each["superseded"]) for each in found] == [
+        ("2026-11", "2026-11b: hours were miscoded"),
+        ("2026-11b", ""),
+    ]
 
 
 # Without protection.

@@ -115,7 +115,7 @@ def _secret(path: Path, make: Callable[[], bytes]) -> bytes:
     if path.exists():
         return path.read_bytes()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{secret_bytes(4).hex()}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         os.write(handle, make())

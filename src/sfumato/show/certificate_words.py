@@ -32,6 +32,7 @@ WORDS: dict[str, dict[str, Any]] = {
         "accounting": "how ε was found",
         "accountings": {
             "sum of the losses": "sum of the losses",
+            "sum of the rhos": "sum of the rhos (zCDP)",
             "numeric composition of the losses": "numeric composition of the losses, all fixed before the first answer",
         },
         "row_count": "number of rows",
@@ -142,6 +143,7 @@ WORDS: dict[str, dict[str, Any]] = {
         "accounting": "calcul de ε",
         "accountings": {
             "sum of the losses": "somme des pertes",
+            "sum of the rhos": "somme des ρ (zCDP)",
             "numeric composition of the losses": "composition numérique des pertes, toutes fixées avant la première réponse",
         },
         "row_count": "nombre de lignes",

@@ -71,6 +71,11 @@ def check_ledger(make: Callable[[Caps], Ledger]) -> None:
     ledger.freeze("bob", frozen=False, reason="looked into it")
     assert isinstance(ledger.reserve("q1", analyst="bob", charge=tenth, what={}), Committed)
 
+    spent = ledger.totals().spent
+    ledger.unprotected("exact counts by town, in print")
+    assert ledger.totals().unprotected[0].endswith("exact counts by town, in print")
+    assert ledger.totals().spent == spent, "no budget covers what was released without noise"
+
     _refused(lambda: ledger.accept(caps("2", "0.3"), policy="new", reason=None), BadPolicy)
     assert ledger.accept(caps("2", "0.3"), policy="new", reason="the ethics board agreed")
     assert not ledger.accept(caps("2", "0.3"), policy="new", reason=None), "an unchanged policy writes nothing"

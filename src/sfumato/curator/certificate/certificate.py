@@ -16,6 +16,33 @@ from sfumato.curator.certificate.signing import ALGORITHM, Signer, fingerprint, 
 FORMAT = "sfumato-certificate/1"
 
 
+_HELD = frozenset(
+    [
+        "also_public",
+        "audit",
+        "bias",
+        "covers",
+        "dataset",
+        "files",
+        "format",
+        "guarantee",
+        "id",
+        "issued",
+        "issuer",
+        "ledger",
+        "limits",
+        "product",
+        "products",
+        "protects",
+        "release",
+        "rows",
+        "signature",
+        "signer",
+        "tables",
+    ]
+)
+
+
 @final
 @dataclass(frozen=True)
 class Certificate:
@@ -45,7 +72,7 @@ class Certificate:
         """The certificate in a text; LedgerDamaged when a byte of it is not as it was signed."""
         try:
             body = json.loads(text)
-            known = isinstance(body, dict) and body.get("format") == FORMAT
+            known = isinstance(body, dict) and body.get("format") == FORMAT and body.keys() >= _HELD and _plain(body)
         except (ValueError, RecursionError):
             known = False
         if not known:
@@ -93,23 +120,31 @@ class Certificate:
         """For people: `text`, `html`, or `aipd`, the page that a data protection officer needs."""
         from sfumato.show import certificate as page
 
-        match form:
-            case "text":
-                return page.text(self.body, lang=lang)
-            case "html":
-                return page.html(self.body, lang=lang)
-            case "aipd":
-                return page.aipd(self.body, lang=lang)
-            case "json":
-                return json.dumps(self.body, ensure_ascii=False, indent=2, sort_keys=True)
-            case _:
-                raise BadInput(f"a certificate is not shown as {form}", hint="choose text, json, html or aipd")
+        pages = {"text": page.text, "html": page.html, "aipd": page.aipd}
+        if form == "json":
+            return json.dumps(self.body, ensure_ascii=False, indent=2, sort_keys=True)
+        if form not in pages:
+            raise BadInput(f"a certificate is not shown as {form}", hint="choose text, json, html or aipd")
+        try:
+            return pages[form](self.body, lang=lang)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise changed(f"{self.id} is signed, and does not hold what a certificate holds") from None
 
     def __repr__(self) -> str:
         return self.show()
 
     def _repr_html_(self) -> str:
         return self.show(form="html")
+
+
+def _plain(body: Mapping[str, Any]) -> bool:
+    """Whether every file that it names is one beside it: a name that leads elsewhere would have other files read."""
+    try:
+        names = [each["name"] for each in body["files"]]
+        ends = [each["sha256"] for each in body["files"]]
+    except (KeyError, TypeError):
+        return False
+    return all(isinstance(each, str) for each in (*names, *ends)) and all(Path(name).name == name for name in names)
 
 
 def hashes(files: Mapping[str, bytes]) -> list[dict[str, str]]:

@@ -40,7 +40,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> Path:
 
 def write_file(path: Path, content: bytes) -> Path:
     """One file, replaced whole."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{_PART}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{secret_bytes(4).hex()}.{_PART}")
     try:
         _flushed(draft, content)
         draft.replace(path)
