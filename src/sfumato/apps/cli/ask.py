@@ -16,12 +16,15 @@ from sfumato.apps.cli.question import previews_of, price, session_of, show_answe
 @click.argument("question")
 @price
 @options.policy
+@options.server
 @options.analyst
 @options.formats("table", "json", "csv", "parquet")
 @options.lang
-def command(question: str, policy_file: str, analyst: str, form: str, lang: Lang, **terms: Any) -> None:
+def command(
+    question: str, policy_file: str, server: str | None, analyst: str, form: str, lang: Lang, **terms: Any
+) -> None:
     """Answer QUESTION (SQL text, or a .sql file of several: all or none), and charge it to your budget."""
-    session = session_of(policy_file, analyst)
+    session = session_of(policy_file, analyst, server)
     previews = previews_of(session, question, terms)
     with waiting("…"):
         answers = session.ask_all(previews)

@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.policy
+@options.server
 @click.option(
     "--as", "analyst", default=None, help="only this analyst's budget; without it, the data set's and everyone's"
 )
 @options.formats("table", "json", "csv")
 @options.lang
-def command(policy_file: str, analyst: str | None, form: str, lang: Lang) -> None:
+def command(policy_file: str, server: str | None, analyst: str | None, form: str, lang: Lang) -> None:
     """What was spent and what is left. Amounts that were spent are rounded up, what is left is rounded down."""
+    if server is not None:
+        _own(server, form)
+        return
     from sfumato.curator.home import Home
     from sfumato.curator.policy import Policy
 
@@ -54,6 +58,21 @@ def command(policy_file: str, analyst: str | None, form: str, lang: Lang) -> Non
             en=f"released about the same people without protection, outside of this budget: {text}",
             fr=f"publié sans protection sur les mêmes personnes, hors de ce budget : {text}",
         )
+
+
+def _own(server: str, form: str) -> None:
+    """The book of whoever's token is in the environment: a server tells nobody what others have spent."""
+    from sfumato.apps.cli.question import remote
+    from sfumato.curator.ledger.records import Totals
+
+    session = remote(server)
+    left = session.left()
+    mine = _account(Totals(left.caps, "", left.book, {session.analyst: left.book}), session.analyst)
+    if form == "json":
+        output.as_json({"accountant": left.caps.accountant, "analyst": session.analyst, **mine})
+        return
+    row = _row(session.analyst, mine)
+    output.records([row], list(row), form=form)
 
 
 def _account(totals: Totals, analyst: str | None) -> dict[str, Any]:

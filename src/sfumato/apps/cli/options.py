@@ -28,6 +28,14 @@ lang = click.option(
 )
 
 
+server = click.option(
+    "--server",
+    default=None,
+    metavar="URL",
+    help="ask a server instead of opening a policy here; SFUMATO_TOKEN holds the token, which says who asks",
+)
+
+
 def analyst(command: Command) -> Command:
     """`--as`, the operating system's user by default."""
     return click.option(

@@ -15,10 +15,13 @@ from sfumato.apps.cli.question import previews_of, price, session_of, show_previ
 @click.argument("question")
 @price
 @options.policy
+@options.server
 @options.analyst
 @options.formats("table", "json")
 @options.lang
-def command(question: str, policy_file: str, analyst: str, form: str, lang: Lang, **terms: Any) -> None:
+def command(
+    question: str, policy_file: str, server: str | None, analyst: str, form: str, lang: Lang, **terms: Any
+) -> None:
     """What QUESTION (SQL text, or a .sql file of several) costs, and how wide its bars are. Nothing is read or charged."""
-    session = session_of(policy_file, analyst)
+    session = session_of(policy_file, analyst, server)
     show_previews(previews_of(session, question, terms), session, form, lang)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -17,6 +18,7 @@ from sfumato.apps.cli.language import Lang
 
 if TYPE_CHECKING:
     from sfumato.curator.answer import Answer
+    from sfumato.curator.door.remote import RemoteSession
     from sfumato.curator.preview import Preview
     from sfumato.curator.rehearsal import Rehearsal
     from sfumato.curator.session import Session
@@ -48,11 +50,21 @@ def price(command: Command) -> Command:
     return command
 
 
-def session_of(policy_file: str, analyst: str) -> Session:
-    """The session of an analyst, through the one door."""
+def session_of(policy_file: str, analyst: str, server: str | None = None) -> Session:
+    """The session of an analyst, through the one door; or of whoever's token is in the environment, before a server."""
+    if server is not None:
+        return cast("Session", remote(server))
     from sfumato.curator.dataset import open_dataset
 
     return open_dataset(policy_file).session(analyst)
+
+
+def remote(server: str) -> RemoteSession:
+    """The session that SFUMATO_TOKEN opens. URL#NAME says which data set, when the token opens several."""
+    from sfumato.curator.door.remote import connect
+
+    url, _, dataset = server.partition("#")
+    return connect(url, token=os.environ.get("SFUMATO_TOKEN", ""), dataset=dataset or None)
 
 
 def previews_of(session: Session | Rehearsal, question: str, price: dict[str, Any]) -> list[Preview]:
@@ -119,11 +131,12 @@ def _ranks_line(preview: Preview, name: str, width: float, lang: Lang) -> str:
     return f" {'ranks':<9} {name} ±{rows} rows, ±{part} of a group of {preview.at} ({sure})"
 
 
-def show_previews(previews: list[Preview], session: Session, form: str, lang: Lang) -> None:
+def show_previews(previews: list[Preview], session: Session | RemoteSession, form: str, lang: Lang) -> None:
     """The price, and what is left to pay it from."""
     from fractions import Fraction
 
     from sfumato.core.exact import decimal_text
+    from sfumato.curator.door.remote import RemoteSession
 
     left = session.left()
     unit = left.caps.unit
@@ -155,14 +168,12 @@ def show_previews(previews: list[Preview], session: Session, form: str, lang: La
         mine, whole = (decimal_text(amount, rounding="down") for amount in (left.analyst.amount, left.total.amount))
         words = ("coût", "à", "compté", "bruit", "cases") if french else ("cost", "within", "counted", "noise", "cells")
         of = f"sur {decimal_text(cap)}" if french else f"of {decimal_text(cap)}"
+        rest = f" ; jeu de données : {whole}" if french else f"; data set: {whole} left"
+        rest = "" if isinstance(session, RemoteSession) else rest  # a server tells nobody what others have spent
         if french:
-            click.echo(
-                f" {words[0]:<9} {sign} {cost}, il vous reste {mine} ({of} ; jeu de données : {whole})".replace(
-                    ".", ","
-                )
-            )
+            click.echo(f" {words[0]:<9} {sign} {cost}, il vous reste {mine} ({of}{rest})".replace(".", ","))
         else:
-            click.echo(f" {words[0]:<9} {sign} {cost} of your {mine} left ({of}; data set: {whole} left)")
+            click.echo(f" {words[0]:<9} {sign} {cost} of your {mine} left ({of}{rest})")
         for name, width in preview.within().items():
             if name in preview.quantiles:
                 click.echo(_ranks_line(preview, name, width, lang))

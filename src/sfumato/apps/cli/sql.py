@@ -16,11 +16,12 @@ from sfumato.core.errors import SfumatoError
 @click.command()
 @price
 @options.policy
+@options.server
 @options.analyst
 @options.lang
-def command(policy_file: str, analyst: str, lang: Lang, **terms: Any) -> None:
+def command(policy_file: str, server: str | None, analyst: str, lang: Lang, **terms: Any) -> None:
     """Type questions; each is previewed, and asked when you say yes. `exit` ends it."""
-    session = session_of(policy_file, analyst)
+    session = session_of(policy_file, analyst, server)
     talk(
         lang,
         en="questions end with a semicolon; exit ends",

@@ -11,7 +11,7 @@ from sfumato.apps.cli.language import Lang, talk
 from sfumato.core.exact import decimal_text
 
 if TYPE_CHECKING:
-    from sfumato.queries.schema import Column
+    from sfumato.queries.schema import Column, Schema
 
 COLUMNS = ("table", "column", "type", "range", "keys", "null")
 _SHOWN = 5
@@ -19,14 +19,12 @@ _SHOWN = 5
 
 @click.command()
 @options.policy
+@options.server
 @options.formats("table", "json", "csv")
 @options.lang
-def command(policy_file: str, form: str, lang: Lang) -> None:
+def command(policy_file: str, server: str | None, form: str, lang: Lang) -> None:
     """List the tables and the columns that questions may name; every other column is hidden."""
-    from sfumato.curator.policy import Policy
-
-    policy = Policy.load(policy_file)
-    schema = policy.schema()
+    schema = _schema(policy_file, server)
     rows = [
         {
             "table": table.name,
@@ -58,6 +56,16 @@ def command(policy_file: str, form: str, lang: Lang) -> None:
                 fr=f"{table.name} atteint sa {_french(unit.kind)} par {way.replace('then', 'puis')} ; "
                 "les lignes qui ne mènent nulle part sont écartées",
             )
+
+
+def _schema(policy_file: str, server: str | None) -> Schema:
+    if server is not None:
+        from sfumato.apps.cli.question import remote
+
+        return remote(server).terms.schema
+    from sfumato.curator.policy import Policy
+
+    return Policy.load(policy_file).schema()
 
 
 def _french(kind: str) -> str:

@@ -163,7 +163,8 @@ def preview_to_json(preview: Preview, unit: str) -> dict[str, Any]:
         "confidence": decimal_text(preview.confidence),
         "counted": preview.counted,
         "noise": preview.noise(),
-        "cells": preview.bounded.size,
+        "cells": None if preview.bounded.private else preview.bounded.size,
+        "threshold": preview.threshold,
         "columns": list(preview.columns),
         "key": preview.key,
     }
