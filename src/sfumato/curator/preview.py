@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -32,7 +32,7 @@ _LARGEST_EPSILON = Fraction(1000)
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Preview:
     """A bounded question, one mechanism for each of its statistics, and what they cost together."""
 
@@ -173,13 +173,13 @@ class Preview:
         """What the question costs."""
         return reduce(add, self.losses)
 
-    @property
+    @cached_property
     def charge(self) -> Charge:
         """What the ledger will write: the sum of the losses in the currency of the budget."""
         costs = [self.budget.cost(loss) for loss in self.losses]
         return Charge(sum((c.amount for c in costs), Fraction(0)), sum((c.failure for c in costs), Fraction(0)))
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The question's key: asking it again replays the answer. What is done after the release is not part of it."""
         return digest({"plan": self.bounded.key, "version": self.version, "mechanisms": self.described()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
@@ -43,7 +44,7 @@ _NOTHING: Mapping[str, Ingested] = MappingProxyType({})
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bounded:
     """The canonical question; the tally that an engine executes; one sensitivity per statistic of the tally."""
 
@@ -65,7 +66,7 @@ class Bounded:
             raise Bug("a tally without weights was about to be used")
         return self.tally.child.whole
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The canonical text of what is released: equal for questions that differ only in what is done afterwards."""
         return canonical(self.tally)
