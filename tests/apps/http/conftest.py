@@ -120,7 +120,7 @@ class Served:
         """A request in JSON, and the reply in JSON."""
         sent = None if body is None else json.dumps(body).encode()
         status, _, content = self.raw(method, path, token=token or self.token("ana"), body=sent)
-        return status, json.loads(content)
+        return status, json.loads(content) if content[:1] in b"{[" else content.decode()
 
     def ledger(self, place: int = 0) -> Any:
         return Policy.load(self.policies[place]).ledger(self.home)
@@ -150,8 +150,8 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     running: list[tuple[Any, threading.Thread]] = []
 
     def start(*policies: Path, settings: Settings | None = None, **how: Any) -> Served:
-        home = Home(tmp_path / "home")
         chosen = list(policies) or [write_policy(tmp_path, **how)]
+        home = Home(chosen[0].parent / "home")
         for path in chosen:
             if not path.with_suffix(".ledger").exists():
                 Policy.load(path).new_ledger(home)

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
-from sfumato.core.canonical import canonical
 from sfumato.core.errors import BadInput, BudgetExceeded, NotFound
 from sfumato.core.exact import decimal_text
 from sfumato.curator.door import wire
 from sfumato.curator.door.leases import Leases
 from sfumato.curator.door.names import Names
 from sfumato.curator.door.started import mechanism_called, public_of, reply_to_json
-from sfumato.curator.door.wording import heard
+from sfumato.curator.door.wording import heard, spelled
 from sfumato.curator.ledger.ledger import EVERYONE
 from sfumato.curator.ledger.records import Kind
 from sfumato.curator.session import Session, would_fit
@@ -200,7 +199,7 @@ class Desk:
     def _preview(self, question: Mapping[str, Any], price: Price) -> Preview:
         """The priced question; the same words at the same price are read once."""
         terms = {key: price[key] for key in wire.PRICE if price.get(key) is not None}
-        said = canonical([question, terms])
+        said = spelled([question, terms])
         with self._lock:
             known = self._priced.get(said)
             if known is not None:

@@ -212,6 +212,14 @@ def _aggregation(said: Mapping[str, Any]) -> Aggregation:
     return Aggregation(**given)
 
 
+def spelled(wording: object) -> str:
+    """One spelling for the same words, whether or not they make a question."""
+    try:
+        return json.dumps(wording, sort_keys=True)
+    except (ValueError, TypeError, RecursionError):
+        raise _nonsense() from None
+
+
 def _is_text(wording: object) -> bool:
     """Whether every letter of it can be written down: in a ledger, and in a statement."""
     try:
