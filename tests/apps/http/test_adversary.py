@@ -114,9 +114,9 @@ def test_no_cell_and_no_count_of_rows_leaves(serve: Any, tmp_path: Path) -> None
     said: list[bytes] = []
     for number, sql in enumerate(NASTY):
         for verb in ("preview", "ask"):
-            sent = {"question": {"sql": sql}, "epsilon": "0.001"} | ({"delta": "1e-8"} if "town" in sql else {})
+            priced = {"question": {"sql": sql}, "epsilon": "0.001"} | ({"delta": "1e-8"} if "town" in sql else {})
             status, headers, body = served.raw(
-                "POST", f"/v1/datasets/people/{verb}", token=ana, body=json.dumps(sent).encode()
+                "POST", f"/v1/datasets/people/{verb}", token=ana, body=json.dumps(priced).encode()
             )
             assert status < 500, (sql, status, body)
             said += [json.dumps(headers).encode(), body]
@@ -347,7 +347,8 @@ def test_a_name_in_the_request_changes_nothing(serve: Any) -> None:
      b'{"question": {"sql": "SELECT 1"}, "epsilon": 0.1}', b'{"question": {"sql": "SELECT 1"}, "epsilon": "1e999999999"}',
      b'{"question": {"sql": "SELECT 1"}, "epsilon": "NaN"}',
      b'{"question": {"sql": "SELECT 1"}, "epsilon": "0.1", "at": 1e400}',
-     b'{"question": {"sql": "SELECT 1"}, "epsilon": "1/0"}', b'{"question": 1, "epsilon": "1"}', b'{"question": {"table": 1.5}, "epsilon": "1"}', b"1" * 10_000],
+     b'{"question": {"sql": "SELECT 1"}, "epsilon": "1/0"}', b'{"question": 1, "epsilon": "1"}',
+     b'{"question": {"table": 1.5}, "epsilon": "1"}', b"1" * 10_000],
     ids=lambda each: each[:40].decode("latin1"),
 )  # fmt: skip
 def test_malformed_bodies_are_refused(serve: Any, body: bytes) -> None:

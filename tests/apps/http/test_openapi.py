@@ -41,7 +41,7 @@ def test_arrow_for_those_who_take_it(serve: Any) -> None:
     import pyarrow as pa
 
     served = serve()
-    sent = {"question": {"sql": "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"}, "epsilon": "0.5"}
+    sent: dict[str, Any] = {"question": {"sql": "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"}, "epsilon": "0.5"}
     media = "application/vnd.apache.arrow.stream"
     status, headers, body = served.raw(
         "POST", "/v1/datasets/people/ask", token=served.token("ana"), body=json.dumps(sent).encode(), Accept=media
@@ -77,7 +77,7 @@ def fuzz(served: Any, role: str, examples: int) -> int:
     schema = schemathesis.openapi.from_url(f"{served.url}/openapi.json")
     token, sent = served.token("eve", role), 0
     for operation in schema.get_all_operations():
-        case_of = operation.ok().as_strategy()
+        case_of = operation.ok().as_strategy()  # type: ignore[union-attr]
 
         @settings(
             max_examples=examples,
