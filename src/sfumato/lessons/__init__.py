@@ -13,6 +13,7 @@ from sfumato.lessons.lesson import Lesson, Terms, Told
 from sfumato.lessons.mallory import LESSON as MALLORY
 from sfumato.lessons.moyennage import LESSON as MOYENNAGE
 from sfumato.lessons.patients import LESSON as PATIENTS
+from sfumato.lessons.questions import LESSON as QUESTIONS
 from sfumato.lessons.sensibilite import LESSON as SENSIBILITE
 from sfumato.lessons.seuil import LESSON as SEUIL
 from sfumato.lessons.voisines import LESSON as VOISINES
@@ -28,6 +29,7 @@ LESSONS: tuple[Lesson, ...] = (
     MOYENNAGE,
     COMPOSITION,
     PATIENTS,
+    QUESTIONS,
     BRUIT,
     SEUIL,
 )
