@@ -558,6 +558,29 @@ def test_budget_under_zcdp_is_rho_and_percent(run: Run) -> None:
     assert "epsilon" not in run("budget")[1]
 
 
+def test_questions_under_zcdp_from_end_to_end(run: Run, tmp_path: Path) -> None:
+    """Asked, replayed, refined, refused and booked in rho: each price is what the budget says was spent."""
+    assert run(*INIT, "--accountant", "zcdp")[0] == 0
+    question = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
+    prices = []
+    for extra, epsilon in (("ask",), "0.5"), (("refine", "--paid", "0.5"), "0.7"):
+        code, out, _ = run(extra[0], question, *extra[1:], "--epsilon", epsilon, "--format", "json")
+        assert code == 0
+        prices.append(Fraction(json.loads(out)["spent"]["rho"]))
+    replay = json.loads(run("ask", question, "--epsilon", "0.5", "--format", "json")[1])
+    assert replay["replayed"]
+    assert Fraction(replay["spent"]["rho"]) == 0
+    spent = Policy.load("policy.toml").ledger(Home.default()).totals().spent
+    assert spent.failure == 0
+    assert 0 <= sum(prices) - spent.amount < Fraction(1, 10**6)  # what is printed is rounded up
+    code, _, err = run("ask", question, "--epsilon", "3")
+    assert code == 4
+    assert "SF003 this costs rho" in err
+    french = run("budget", "--lang", "fr")[1]
+    assert "dépensé rho" in french
+    assert "0." not in french
+
+
 def test_the_ledger_is_listed_verified_and_exported(ready: Run) -> None:
     spend("1/10")
     assert ready("freeze", "ana", "--reason", "a look")[0] == 0

@@ -49,8 +49,9 @@ def command(policy_file: str, server: str | None, analyst: str | None, form: str
         said = {"unprotected": list(totals.unprotected)}
         output.as_json({"accountant": totals.caps.accountant, "analyst": analyst, **chosen, **rest, **said})
         return
-    rows = [_row("data set" if lang == "en" else "données", whole)]
-    rows += [_row(name, account) for name, account in analysts.items()]
+    words = _FRENCH if lang == "fr" and form == "table" else {}
+    rows = [_row("data set" if lang == "en" else "données", whole, words)]
+    rows += [_row(name, account, words) for name, account in analysts.items()]
     output.records(rows, list(rows[0]), form=form)
     for text in totals.unprotected:
         talk(
@@ -104,8 +105,14 @@ def _amounts(caps: Caps, amount: Fraction, failure: Fraction, rounding: Any) -> 
     }
 
 
-def _row(name: str, account: dict[str, Any]) -> dict[str, str]:
+_FRENCH = {"spent": "dépensé", "left": "reste", "cap": "plafond", "percent": "%"}
+
+
+def _row(name: str, account: dict[str, Any], words: dict[str, str]) -> dict[str, str]:
+    """One account on one line; with `words`, as French people read it."""
+    every = [(word, unit, text) for word, amounts in account.items() for unit, text in amounts.items()]
+    deltas = [each for each in every if each[1] == "delta" and each[0] != "cap"]
     row = {"": name}
-    for word, amounts in account.items():
-        row |= {f"{word} {unit}": text for unit, text in amounts.items() if unit != "delta"}
-    return row | {"spent delta": account["spent"]["delta"], "left delta": account["left"]["delta"]}
+    for word, unit, text in (*(each for each in every if each[1] != "delta"), *deltas):
+        row[f"{words.get(word, word)} {words.get(unit, unit)}"] = text.replace(".", ",") if words else text
+    return row

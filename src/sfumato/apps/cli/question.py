@@ -137,6 +137,7 @@ def show_previews(previews: list[Preview], session: Session | RemoteSession, for
 
     from sfumato.core.exact import decimal_text
     from sfumato.curator.door.remote import RemoteSession
+    from sfumato.show.text import localised
 
     left = session.left()
     unit = left.caps.unit
@@ -179,7 +180,8 @@ def show_previews(previews: list[Preview], session: Session | RemoteSession, for
                 click.echo(_ranks_line(preview, name, width, lang))
                 continue
             groups = f"groupes de {preview.at}" if french else f"groups of {preview.at}"
-            click.echo(f" {words[1]:<9} {name} ±{width:.4g}, {groups} ({float(preview.confidence) * 100:g} %)")
+            bar, sure = (localised(each, lang) for each in (f"±{width:.4g}", f"{float(preview.confidence) * 100:g} %"))
+            click.echo(f" {words[1]:<9} {name} {bar}, {groups} ({sure})")
         click.echo(f" {words[2]:<9} {preview.counted}")
         if preview.threshold is None:
             click.echo(f" {words[4]:<9} {preview.bounded.size:,}")

@@ -257,7 +257,8 @@ class Ledger:
             self._refuse_mixing(before, caps)
             if reason is None and caps.raises(before.caps):
                 raise BadPolicy(
-                    "this policy lets more be spent than the ledger was told, and people were protected by the old cap",
+                    "this policy lets more be spent than the ledger was told, or counts it otherwise, and people were protected"
+                    " by the old cap",
                     hint='`sfumato policy accept --reason "..."` writes the change and its reason into the ledger',
                     code="SF017",
                 )
