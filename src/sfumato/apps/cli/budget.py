@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def command(policy_file: str, server: str | None, analyst: str | None, form: str, lang: Lang) -> None:
     """What was spent and what is left. Amounts that were spent are rounded up, what is left is rounded down."""
     if server is not None:
-        _own(server, form)
+        _own(server, form, lang)
         return
     from sfumato.curator.home import Home
     from sfumato.curator.policy import Policy
@@ -49,7 +49,7 @@ def command(policy_file: str, server: str | None, analyst: str | None, form: str
         said = {"unprotected": list(totals.unprotected)}
         output.as_json({"accountant": totals.caps.accountant, "analyst": analyst, **chosen, **rest, **said})
         return
-    words = _FRENCH if lang == "fr" and form == "table" else {}
+    words = _words(form, lang)
     rows = [_row("data set" if lang == "en" else "données", whole, words)]
     rows += [_row(name, account, words) for name, account in analysts.items()]
     output.records(rows, list(rows[0]), form=form)
@@ -61,7 +61,7 @@ def command(policy_file: str, server: str | None, analyst: str | None, form: str
         )
 
 
-def _own(server: str, form: str) -> None:
+def _own(server: str, form: str, lang: Lang) -> None:
     """The book of whoever's token is in the environment: a server tells nobody what others have spent."""
     from sfumato.apps.cli.question import remote
     from sfumato.curator.ledger.records import Totals
@@ -72,7 +72,7 @@ def _own(server: str, form: str) -> None:
     if form == "json":
         output.as_json({"accountant": left.caps.accountant, "analyst": session.analyst, **mine})
         return
-    row = _row(session.analyst, mine)
+    row = _row(session.analyst, mine, _words(form, lang))
     output.records([row], list(row), form=form)
 
 
@@ -106,6 +106,10 @@ def _amounts(caps: Caps, amount: Fraction, failure: Fraction, rounding: Any) -> 
 
 
 _FRENCH = {"spent": "dépensé", "left": "reste", "cap": "plafond", "percent": "%"}
+
+
+def _words(form: str, lang: Lang) -> dict[str, str]:
+    return _FRENCH if lang == "fr" and form == "table" else {}
 
 
 def _row(name: str, account: dict[str, Any], words: dict[str, str]) -> dict[str, str]:
