@@ -208,6 +208,20 @@ def test_the_fit_depends_on_rows_and_not_on_their_order() -> None:
     assert mechanism.fit(Rows.of(np.concatenate([codes, codes]))) == mechanism.fit(Rows.of(codes, np.full(200, 2)))
 
 
+def test_rows_are_distinct_in_order_and_counted() -> None:
+    rng = np.random.default_rng(6)
+    for rows in (0, 1, 2, 300):
+        codes, counts = rng.integers(0, 3, (rows, 3)), rng.integers(0, 3, rows)
+        expected: dict[tuple[int, ...], int] = {}
+        for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+            expected[tuple(code)] = expected.get(tuple(code), 0) + count
+        made = Rows.of(codes, counts)
+        kept = sorted((code, count) for code, count in expected.items() if count)
+        assert [tuple(code) for code in made.codes.tolist()] == [code for code, _ in kept]
+        assert made.weights.tolist() == [count for _, count in kept]
+        assert made.total == counts.sum()
+
+
 def shifted(rng: np.random.Generator, rows: int, shift: float) -> dict[str, Any]:
     age = np.clip(rng.normal(45 + shift, 15, rows), 0, 100)
     return {"age": age, "hours": np.clip(rng.normal(35, 12, rows), 0, 80), "sex": rng.choice(["F", "M"], rows).tolist()}
