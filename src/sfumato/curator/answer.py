@@ -14,6 +14,7 @@ from sfumato.curator.dummy import STAMP
 from sfumato.curator.ledger.ledger import Left, Position
 from sfumato.curator.ledger.records import Charge
 from sfumato.curator.preview import Preview
+from sfumato.curator.statistics import chosen_by_noise, compare, covariance, covering, laws, paid, together
 from sfumato.queries.answer import Estimate, Estimates, Result
 from sfumato.queries.missing import missing_of
 
@@ -40,6 +41,11 @@ class Answer:
     """What the ledger stored of each of these."""
     name: str = ""
     """What it is called where a number in the ledger would tell how much others have asked; "" where it is its number."""
+
+    covers: str = "noise"
+    """What its bars cover: "noise", or "noise+sampling" for the means."""
+    bars: str = ""
+    """"together, m" where m bars hold all at once."""
 
     @property
     def id(self) -> str:
@@ -120,7 +126,10 @@ class Answer:
             "left": _amounts(unit, self.left.analyst, "down"),
             "counted": self.preview.counted,
             "noise": self.preview.noise(),
-            "covers": "noise",
+            "covers": self.covers,
+            "bars": self.bars or "each by itself",
+            "laws": laws(self.preview),
+            "chosen_by_noise": list(chosen_by_noise(self.preview.bounded.question)),
             **({"ranks": self.ranks} if self.preview.quantiles else {}),
             "threshold": self.preview.threshold,
             "missing": asdict(missing_of(self.preview.bounded.tally)),
@@ -168,6 +177,38 @@ class Answer:
 
         sources = self.sources or (self.preview,)
         return levelled(sources, [self.session.parts(each) for each in sources], column, name)
+
+    @property
+    def laws(self) -> dict[str, dict[str, Any]]:
+        """For each measured column the law of its noise and its scale."""
+        return laws(self.preview)
+
+    def covariance(self, column: str) -> Any:
+        """The 2 x 2 covariance of the noise of (sum, count) that a mean is the ratio of."""
+        return covariance(self.preview, column)
+
+    def simultaneous(self) -> Answer:
+        """The same answer with bars of which all hold at once."""
+        return together(self)
+
+    def covering(self, covers: str) -> Answer:
+        """The same answer with bars that cover "noise", or "noise+sampling"."""
+        return covering(self, covers)
+
+    def compare(self, first: Any, second: Any, column: str | None = None) -> Estimate:
+        """The second group's number less the first's, and the bar of the difference."""
+        return compare(self, first, second, column)
+
+    def total(self, column: str | None = None) -> Estimate:
+        """The sum of a count or a sum over all groups, with the bar of the sum itself. Free."""
+        from sfumato.curator.ranges import totalled
+
+        sources = self.sources or (self.preview,)
+        return totalled(sources, [self.session.parts(each) for each in sources], column)
+
+    def paid(self, column: str) -> list[Estimate]:
+        """The noisy number of rows behind each mean of a column, which the mean has already paid for."""
+        return paid(self, column)
 
     def plot(self) -> Any:
         """An Altair chart with error bars."""

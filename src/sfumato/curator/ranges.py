@@ -40,6 +40,18 @@ def ranged(
     return _sum(sources, stored, column, _query(sources[-1], low, high, fixed))
 
 
+def totalled(sources: tuple[Preview, ...], stored: list[list[Any]], column: str | None) -> Estimate:
+    """The sum of a count or a sum over all groups, with the bar of that sum."""
+    bounded = sources[-1].bounded
+    if bounded.private:
+        raise NotSupported(
+            "groups that were withheld are in no sum of those that were told",
+            hint="ask the total as a question of its own, without GROUP BY",
+            code="SF005",
+        )
+    return _sum(sources, stored, column, np.ones(tuple(len(key.values) for key in bounded.tally.keys)))
+
+
 def levelled(
     sources: tuple[Preview, ...], stored: list[list[Any]], column: str | None, level: str
 ) -> dict[str, Estimate]:

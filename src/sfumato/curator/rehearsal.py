@@ -89,6 +89,7 @@ class Rehearsal:
             replayed=False,
             session=self,  # type: ignore[arg-type]
             name=dummy.STAMP,
+            stored=(kept,),
         )
 
     def parts(self, preview: Preview) -> Any:

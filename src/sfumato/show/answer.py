@@ -116,13 +116,6 @@ def number(value: float | None, width: float | None, *, lang: str = "en", up: bo
 def footer(body: Mapping[str, Any], *, lang: str = "en") -> list[str]:
     """What it cost, what is left, its name in the ledger, its noise; what was counted and what the bar covers."""
     french = lang == "fr"
-    if body.get("dummy"):
-        made = (
-            "DUMMY : tiré de la politique seule, de personne"
-            if french
-            else "DUMMY: drawn from the policy alone, about nobody"
-        )
-        return [f" {made} · {body['noise']}", *withheld(body.get("threshold"), french=french)]
     unit = "ε" if "epsilon" in body["spent"] else "ρ"
     spent, left = (next(iter(body[word].values())) for word in ("spent", "left"))
     cost = "replayed, free" if body["replayed"] else f"spent {unit} {spent}"
@@ -131,11 +124,42 @@ def footer(body: Mapping[str, Any], *, lang: str = "en") -> list[str]:
         left = left.replace(".", ",")
     rest, name = ("reste", "réponse") if french else ("left", "answer")
     counted = f"compté\u202f: {body['counted']}" if french else f"counted {body['counted']}"
-    covers = "la barre ne couvre que le bruit" if french else "the bar covers noise only"
-    said = [f" {cost} · {rest} {left} · {name} {body['answer']} · {body['noise']}", f" {counted}; {covers}"]
+    covers = _covers(body, french=french)
+    paid = f"{cost} · {rest} {left} · {name} {body['answer']}"
+    if body.get("dummy"):
+        paid = "DUMMY: drawn from the policy alone, about nobody"
+        paid = "DUMMY\u202f: tiré de la politique seule, de personne" if french else paid
+    said = [f" {paid} · {body['noise']}", f" {counted}; {covers}"]
     ranked = ranks(body.get("ranks", {}), lang=lang)
     withheld_ = withheld(body.get("threshold"), french=french)
-    return [*said, *ranked, *withheld_, *missing(body.get("missing", {}), french=french)]
+    chosen = chosen_by_noise(body.get("chosen_by_noise", []), french=french)
+    return [*said, *ranked, *chosen, *withheld_, *missing(body.get("missing", {}), french=french)]
+
+
+def _covers(body: Mapping[str, Any], *, french: bool) -> str:
+    """What the bars cover, and whether they hold one by one or together."""
+    said = "la barre ne couvre que le bruit" if french else "the bar covers noise only"
+    if body.get("covers") == "noise+sampling":
+        said = "les barres des moyennes couvrent bruit et échantillonnage"
+        said = said if french else "bars of means cover noise and sampling"
+    if str(body.get("bars", "")).startswith("together"):
+        said += " ; toutes ensemble" if french else "; all of them together"
+    return said
+
+
+def chosen_by_noise(clauses: Sequence[str], *, french: bool) -> list[str]:
+    """That groups were ordered or chosen by released numbers: luck is part of what put them where they are."""
+    if not clauses:
+        return []
+    names = ", ".join(clauses)
+    only_order = list(clauses) == ["ORDER BY"]
+    if french and only_order:
+        return [f" {names} trie selon des nombres bruités : des voisins peuvent être dans l'ordre inverse"]
+    if french:
+        return [f" {names} : groupes choisis selon des nombres bruités, en moyenne plus extrêmes qu'en vérité"]
+    if only_order:
+        return [f" {names} sorts by noisy numbers: neighbours in the order may be the other way round"]
+    return [f" {names} chose groups by noisy numbers: those shown are further out on average than they are"]
 
 
 def ranks(columns: Mapping[str, Mapping[str, Any]], *, lang: str) -> list[str]:
