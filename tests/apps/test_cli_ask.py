@@ -141,3 +141,33 @@ def test_the_demo_runs_in_a_minute_and_leaves_its_files(folder: Path) -> None:
     assert "replayed, free" in done.stdout
     assert {"people.csv", "policy.toml", "policy.ledger"} <= {path.name for path in (folder / "shown").iterdir()}
     run(folder, "sfumato demo --output shown")
+
+
+@pytest.mark.slow
+def test_quantiles_and_workloads(folder: Path) -> None:
+    """The comparison is in the preview, a quantile's bar in ranks, and a refusal says what to type."""
+    run(folder, f"{INIT} --range age=0,100")
+    ranges = '"SELECT age, COUNT(*) AS n FROM people GROUP BY age" --epsilon 0.5 --workload ranges'
+    preview = run(folder, f"sfumato preview {ranges}").stdout
+    assert preview.index("descent") < preview.index("flat") < preview.index("lower bound")
+    priced = json.loads(run(folder, f"sfumato preview {ranges} --format json").stdout)
+    variance = priced["strategies"][0]["variance"]
+    assert variance["descent"] < variance["flat"]
+    assert "on weights on bins" in run(folder, f"sfumato ask {ranges}").stdout
+    refined = run(folder, f"sfumato refine {ranges.replace('--epsilon', '--paid')} --epsilon 0.25").stdout
+    assert "spent ε 0.25" in refined
+    ages = '"SELECT MEDIAN(age) AS m, QUANTILE(age, 0.1, 0.9) AS ends FROM people" --epsilon 1'
+    assert "a group of 1000" in run(folder, f"sfumato preview {ages}").stdout
+    assert "m: quantiles 0.5 of the sample" in run(folder, f"sfumato ask {ages}").stdout
+    body = json.loads(run(folder, f"sfumato ask {ages} --format json").stdout)
+    assert body["ranks"]["ends"]["quantiles"] == ["0.1", "0.9"]
+    assert body["replayed"]
+    rows = run(folder, f"sfumato ask {ages} --format csv").stdout.splitlines()
+    assert rows[0] == "m,m_low,m_high,m_ranks,ends,ends_low,ends_high,ends_ranks"
+    assert "[0, 50)" in run(folder, 'sfumato ask "SELECT HISTOGRAM(age, 0, 50, 100) FROM people" --epsilon 0.1').stdout
+    refused = run(folder, 'sfumato preview "SELECT MAX(age) FROM people" --epsilon 0.1', code=3)
+    assert "QUANTILE(x, 0.99)" in refused.stderr
+    refused = run(
+        folder, 'sfumato preview "SELECT sex, COUNT(*) FROM people GROUP BY sex" --epsilon 1 --workload cdf', code=3
+    )
+    assert "no order" in refused.stderr

@@ -25,21 +25,24 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+workload = click.option(
+    "--workload",
+    type=click.Choice(["bins", "ranges", "cdf", "levels"]),
+    default="bins",
+    show_default=True,
+    help="what ordered groups are for: each by itself, sums over ranges of them, cumulative counts, or declared levels",
+)
+at = click.option(
+    "--at", type=int, default=1000, show_default=True, help="the size of the groups that --within speaks of"
+)
+
 
 def price(command: Command) -> Command:
     """`--epsilon`, or `--within` with `--at`; and the confidence of the bars."""
     for option in (
         click.option("--confidence", default=None, help="of the bars; the policy's by default"),
-        click.option(
-            "--at", type=int, default=1000, show_default=True, help="the size of the groups that --within speaks of"
-        ),
-        click.option(
-            "--workload",
-            type=click.Choice(["bins", "ranges", "cdf", "levels"]),
-            default="bins",
-            show_default=True,
-            help="what ordered groups are for: each by itself, sums over ranges of them, cumulative counts, or declared levels",
-        ),
+        at,
+        workload,
         click.option(
             "--delta", default=None, help="private keys only: the part of the budget's delta that they may use"
         ),

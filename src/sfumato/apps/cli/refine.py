@@ -6,22 +6,36 @@ import click
 
 from sfumato.apps.cli import options
 from sfumato.apps.cli.language import Lang
-from sfumato.apps.cli.question import session_of, show_answers
+from sfumato.apps.cli.question import at, session_of, show_answers, workload
 
 
 @click.command()
 @click.argument("question")
 @click.option("--paid", required=True, help="the epsilon that the first answer was asked at")
 @click.option("--epsilon", required=True, help="what to pay on top of it")
+@workload
+@at
 @options.policy
 @options.server
 @options.analyst
 @options.formats("table", "json", "csv", "parquet")
 @options.lang
 def command(
-    question: str, paid: str, epsilon: str, policy_file: str, server: str | None, analyst: str, form: str, lang: Lang
+    question: str,
+    paid: str,
+    epsilon: str,
+    workload: str,
+    at: int,
+    policy_file: str,
+    server: str | None,
+    analyst: str,
+    form: str,
+    lang: Lang,
 ) -> None:
-    """A better answer to QUESTION, which was asked before at --paid; counts, sums and the parts of means are pooled."""
+    """A better answer to QUESTION, which was asked before at --paid, in the same words.
+
+    Counts, sums, the parts of means and histograms of one strategy are pooled; quantiles are asked again.
+    """
     session = session_of(policy_file, analyst, server)
-    first = session.ask(question, epsilon=paid)
+    first = session.ask(question, epsilon=paid, workload=workload, at=at)
     show_answers([session.refine(first, epsilon=epsilon)], form, lang)

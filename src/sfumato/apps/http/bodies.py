@@ -57,7 +57,7 @@ class Priced(Body):
     within: Amount | None = None
     at: Annotated[int, Field(ge=1, le=10**12)] = 1000
     confidence: Amount | None = None
-    workload: Literal["bins", "ranges", "cdf"] = Field(
+    workload: Literal["bins", "ranges", "cdf", "levels"] = Field(
         default="bins", description="what the groups are for: each by itself, ranges of them, cumulative counts"
     )
     delta: Amount | None = Field(default=None, description="for groups whose keys are private")
