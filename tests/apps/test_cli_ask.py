@@ -150,23 +150,15 @@ def test_quantiles_and_workloads(folder: Path) -> None:
     ranges = '"SELECT age, COUNT(*) AS n FROM people GROUP BY age" --epsilon 0.5 --workload ranges'
     preview = run(folder, f"sfumato preview {ranges}").stdout
     assert preview.index("descent") < preview.index("flat") < preview.index("lower bound")
-    priced = json.loads(run(folder, f"sfumato preview {ranges} --format json").stdout)
-    variance = priced["strategies"][0]["variance"]
-    assert variance["descent"] < variance["flat"]
     assert "on weights on bins" in run(folder, f"sfumato ask {ranges}").stdout
     refined = run(folder, f"sfumato refine {ranges.replace('--epsilon', '--paid')} --epsilon 0.25").stdout
     assert "spent ε 0.25" in refined
-    ages = '"SELECT MEDIAN(age) AS m, QUANTILE(age, 0.1, 0.9) AS ends FROM people" --epsilon 1'
-    assert "a group of 1000" in run(folder, f"sfumato preview {ages}").stdout
-    assert "m: quantiles 0.5 of the sample" in run(folder, f"sfumato ask {ages}").stdout
-    body = json.loads(run(folder, f"sfumato ask {ages} --format json").stdout)
-    assert body["ranks"]["ends"]["quantiles"] == ["0.1", "0.9"]
-    assert body["replayed"]
-    rows = run(folder, f"sfumato ask {ages} --format csv").stdout.splitlines()
-    assert rows[0] == "m,m_low,m_high,m_ranks,ends,ends_low,ends_high,ends_ranks"
-    assert "[0, 50)" in run(folder, 'sfumato ask "SELECT HISTOGRAM(age, 0, 50, 100) FROM people" --epsilon 0.1').stdout
-    refused = run(folder, 'sfumato preview "SELECT MAX(age) FROM people" --epsilon 0.1', code=3)
-    assert "QUANTILE(x, 0.99)" in refused.stderr
+    (folder / "two.sql").write_text(
+        "SELECT MEDIAN(age) AS m, QUANTILE(age, 0.1, 0.9) AS ends FROM people; SELECT HISTOGRAM(age, 0, 50, 100) FROM people"
+    )
+    shown = run(folder, "sfumato ask two.sql --epsilon 0.5").stdout
+    assert "m: quantiles 0.5 of the sample" in shown
+    assert "[50, 100]" in shown
     refused = run(
         folder, 'sfumato preview "SELECT sex, COUNT(*) FROM people GROUP BY sex" --epsilon 1 --workload cdf', code=3
     )
