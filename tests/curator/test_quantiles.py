@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +15,8 @@ import sfumato as sf
 from sfumato.accounting import ZcdpFilter
 from sfumato.core import NotSupported
 from sfumato.curator.dataset import Dataset
+from sfumato.curator.home import Home
+from sfumato.curator.policy import Policy
 
 Make = Callable[..., Dataset]
 
@@ -180,3 +184,53 @@ def test_the_charge_is_no_more_than_the_price(make: Make, accountant: str, price
         if isinstance(preview.budget, ZcdpFilter):
             whole = ZcdpFilter(whole, preview.budget.delta, preview.budget.conversion).rho_max
         assert Fraction("0.99") * whole <= preview.charge.amount <= whole
+
+
+DAYS = """
+[tables.people.columns.since]
+type = "date"
+range = [2020-01-01, 2020-12-31]
+[tables.people.columns.rank]
+type = "category"
+values = ["low", "middle", "high"]
+ordered = true
+"""
+
+
+def test_days_and_ordered_categories(tmp_path: Path) -> None:
+    """At epsilon 40 with 300 people, 100 to a category, another answer has a probability below exp(-20 * 50)."""
+    count = 300
+    data = pa.table(
+        {
+            "person_id": [f"p{i}" for i in range(count)],
+            "since": [date(2020, 3, 1) if i < 200 else date(2020, 9, 1) for i in range(count)],
+            "rank": [("low", "middle", "high")[i // 100] for i in range(count)],
+        }
+    )
+    (tmp_path / "policy.toml").write_text(
+        '[dataset]\nname = "people"\nid = "d-days"\nversion = "1"\n[unit]\nkind = "person"\n[budget]\nepsilon = 1000\n'
+        f'[tables.people]\nunit = "person_id"\n{DAYS}'
+    )
+    home = Home(tmp_path / "home")
+    Policy.load(tmp_path / "policy.toml").new_ledger(home)
+    session = sf.open(tmp_path / "policy.toml", {"people": data}, home=home).session()
+    text = (
+        "SELECT MEDIAN(since) AS s, QUANTILE(rank, 0.1, 0.5, 0.9) AS r, MEDIAN(rank) AS m, COUNT(rank) AS n, COUNT(since) AS c"
+        " FROM people"
+    )
+    answer = session.ask(text, epsilon=160)
+    (row,) = answer.rows
+    assert (row["s"], row["r"], row["m"]) == (date(2020, 3, 1), ["low", "middle", "high"], "middle")
+    assert row["r_low"][1] == "low"
+    assert row["r_high"][1] == "high"
+    assert row["s_ranks"] is not None
+    table_ = answer.to_arrow()
+    assert table_.column("s").type == pa.date32()
+    assert table_.column("r").type == pa.list_(pa.string())
+    assert "[low; middle; high]" in str(answer)
+    assert answer.to_json()["rows"][0][0] == "2020-03-01"
+    assert session.ask(text, epsilon=160).rows == answer.rows
+    later = session.ask(f"{text} ORDER BY MEDIAN(since) LIMIT 1", epsilon=160)
+    assert later.rows == answer.rows
+    with pytest.raises(NotSupported, match="public order"):
+        session.preview("SELECT MEDIAN(rank || 'x') FROM people", epsilon=1)

@@ -17,6 +17,7 @@ from sfumato.curator.preview import Preview
 from sfumato.curator.statistics import chosen_by_noise, compare, covariance, covering, laws, paid, together
 from sfumato.queries.answer import Estimate, Estimates, Result
 from sfumato.queries.missing import missing_of
+from sfumato.queries.quantiles import Located
 
 if TYPE_CHECKING:
     from sfumato.curator.session import Session
@@ -62,7 +63,10 @@ class Answer:
         measured = self.preview.measured
         rows = self.result.rows
         found = {
-            self.columns[i] for row in rows for i, cell in enumerate(row) if isinstance(cell, Estimate | Estimates)
+            self.columns[i]
+            for row in rows
+            for i, cell in enumerate(row)
+            if isinstance(cell, Estimate | Estimates | Located)
         }
         return tuple(name for name in self.columns if name in measured | found)
 
@@ -102,9 +106,11 @@ class Answer:
         } - self.preview.counts
         rows, asked = self.rows, self.preview.quantiles
         types = dict.fromkeys(floats, pa.float64())
+        kinds = {"number": pa.float64(), "day": pa.date32(), "order": pa.string()}
         for name, at in asked.items():
-            one = pa.float64() if len(at) == 1 else pa.list_(pa.float64())
-            types |= {f"{name}{end}": one for end in ("", "_low", "_high", "_ranks")}
+            for end in ("", "_low", "_high", "_ranks"):
+                one = pa.float64() if end == "_ranks" else kinds[self.preview.scale(name)]
+                types[f"{name}{end}"] = one if len(at) == 1 else pa.list_(one)
         return pa.table({name: pa.array([row[name] for row in rows], type=types.get(name)) for name in names})
 
     def to_polars(self) -> Any:
@@ -215,7 +221,8 @@ class Answer:
         from sfumato.show.answer import apart, chart
 
         keys = [name for name in self.columns if name not in self.measured]
-        rows, measured = apart(self.rows, self.measured, self.preview.quantiles)
+        drawn = [n for n in self.measured if n not in self.preview.quantiles or self.preview.scale(n) == "number"]
+        rows, measured = apart(self.rows, drawn, self.preview.quantiles)
         return chart(rows, keys=keys, measured=measured)
 
     def __repr__(self) -> str:
@@ -234,14 +241,23 @@ def _quantiles(name: str, cell: Any) -> dict[str, Any]:
     each = cell.each if isinstance(cell, Estimates) else (cell,)
     parts: list[list[Any]] = [[], [], [], []]
     for one in each:
-        known = isinstance(one, Estimate) and one.value is not None
-        value, bar, ranks = (_plain(part) for part in (one.value, one.within, one.ranks)) if known else (None,) * 3
-        ends = (None, None) if bar is None else (value - bar, value + bar)
-        for part, found in zip(parts, (value, *ends, ranks), strict=True):
+        for part, found in zip(parts, _quantile(one), strict=True):
             part.append(found)
     names = (name, f"{name}_low", f"{name}_high", f"{name}_ranks")
     several = isinstance(cell, Estimates)
     return {key: part if several else part[0] for key, part in zip(names, parts, strict=True)}
+
+
+def _quantile(one: Any) -> tuple[Any, Any, Any, Any]:
+    """Value, ends and ranks of one quantile: a number, a day or a category."""
+    match one:
+        case Estimate(value=Fraction() as value, within=bar, ranks=ranks):
+            ends = (None, None) if bar is None else (float(value - bar), float(value + bar))
+            return (float(value), *ends, _plain(ranks))
+        case Located(value, share, low, high):
+            return value, low, high, _plain(share)
+        case _:
+            return None, None, None, None
 
 
 def _bar(cell: Any) -> Any:
@@ -268,6 +284,8 @@ def _plain(value: Any) -> Any:
 
 
 def _json(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_json(each) for each in value]
     return value.isoformat() if isinstance(value, date) else value
 
 

@@ -301,6 +301,15 @@ class Preview:
                 found[place] = Ranks(weight, rows, coarse(mechanism))
         return found
 
+    def scale(self, name: str) -> str:
+        """Whether a column of quantiles is of a "number", of a "day", or of categories in an "order"."""
+        question = self.bounded.question
+        measure = dict(question.columns)[name] if isinstance(question, Select) else None
+        assert isinstance(measure, Measure)
+        statistic = holder(measure, self.bounded)
+        assert isinstance(statistic, Ranked)
+        return statistic.scale
+
     def rank_width(self, name: str, confidence: Number | None = None) -> float:
         """By how many rows of full weight the ranks of a column of quantiles may be off, whatever the data; rounded up."""
         question = self.bounded.question

@@ -28,7 +28,10 @@ def quantile_words(mechanism: Mechanism[Any, Any], statistic: Ranked, whole: int
     amount = getattr(mechanism, field)
     size = decimal_text(amount * whole if field == "rate" else amount / whole)
     run = coarse(mechanism)
-    places = f"bins of {decimal_text(run * statistic.step)}" if run else f"places {decimal_text(statistic.step)} apart"
+    unit = {"number": "", "day": " days", "order": " categories"}[statistic.scale]
+    places = (
+        f"bins of {decimal_text(run * statistic.step)}" if run else f"places {decimal_text(statistic.step)}{unit} apart"
+    )
     return f"{_KINDS.get(name, name)}, {field} {size}, {places}"
 
 

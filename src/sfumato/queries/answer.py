@@ -32,7 +32,7 @@ from sfumato.queries.plan import (
     Statistic,
     Units,
 )
-from sfumato.queries.quantiles import located
+from sfumato.queries.quantiles import Located, located
 from sfumato.queries.rewrites.tally import counting
 from sfumato.queries.rows import scope_of
 from sfumato.queries.schema import Value
@@ -65,10 +65,12 @@ NOTHING = Estimate(None, None, None)
 class Estimates:
     """Several released numbers in one column: the quantiles of a list."""
 
-    each: tuple[Estimate, ...]
+    each: tuple[Estimate | Located, ...]
 
 
-Cell = Estimate | Estimates | Value
+Measured = Estimate | Estimates | Located
+"""A number; several; or a quantile that is a day or a category."""
+Cell = Measured | Value
 Places = Sequence[Sequence[int]]
 """What is released of quantiles: in each group a place for each of them."""
 
@@ -97,7 +99,7 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class _Group:
     keys: tuple[Value, ...]
-    measured: Mapping[Measure, Estimate | Estimates]
+    measured: Mapping[Measure, Measured]
 
 
 def answer(
@@ -129,7 +131,7 @@ def answer(
         def cells(at: int, group: int = group) -> list[Any]:
             return [row[group] for row in columns[at]]
 
-        measured: dict[Measure, Estimate | Estimates] = {}
+        measured: dict[Measure, Measured] = {}
         for measure, at in places.items():
             statistic = statistics[at]
             if isinstance(statistic, Ranked):
@@ -158,14 +160,18 @@ def counting_of(ranked: Statistic, bounded: Bounded) -> int | None:
 
 def _of_ranks(
     measure: Measure, statistic: Ranked, places: Sequence[int], known: Ranks | None, rows: Fraction | None, whole: int
-) -> Estimate | Estimates:
+) -> Measured:
     """The quantiles of one group: a number if one is asked, a list if several are."""
     share = None
     if known is not None and known.rows is not None and rows is not None and rows > known.rows:
         share = min(Fraction(1), known.weight / whole / (rows - known.rows))
-    found = []
+    found: list[Estimate | Located] = []
     for each in located(measure.at, statistic, places, share=share, coarse=0 if known is None else known.coarse):
-        ends = None if each.low is None or each.high is None else max(each.value - each.low, each.high - each.value)
+        if not isinstance(each.value, Fraction):
+            found.append(each)
+            continue
+        known_ends = isinstance(each.low, Fraction) and isinstance(each.high, Fraction)
+        ends = max(each.value - each.low, each.high - each.value) if known_ends else None  # type: ignore[operator]
         found.append(Estimate(each.value, each.value, ends, each.share))
     return found[0] if len(found) == 1 else Estimates(tuple(found))
 
@@ -368,6 +374,9 @@ def _values(group: _Group, side: int = 0) -> dict[Field | Measure, Value]:
     for measure, each in group.measured.items():
         if isinstance(each, Estimates):
             continue
+        if isinstance(each, Located):
+            values[measure] = each.value
+            continue
         moved = each.value is not None and each.within is not None and side
         values[measure] = each.value + side * each.within if moved else each.value  # type: ignore[operator]
     return values
@@ -400,7 +409,7 @@ def _bar(expression: Expression, group: _Group, value: Value) -> Fraction | None
     return max(abs(end - middle) for end in ends if end is not None)
 
 
-def _width(of: Estimate | Estimates) -> Fraction | None:
+def _width(of: Measured) -> Fraction | None:
     return of.within if isinstance(of, Estimate) else None
 
 

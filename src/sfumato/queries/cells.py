@@ -57,4 +57,18 @@ def spread(statistic: Rowwise) -> Expression:
 def _of(statistic: Rowwise | Ranked) -> Expression:
     if statistic.of is None:
         raise Bug("a statistic of a column has no column")
+    if isinstance(statistic, Ranked) and statistic.scale != "number":
+        return _counted(statistic)
     return statistic.of
+
+
+def _counted(statistic: Ranked) -> Expression:
+    """Days as their number since the first, categories as their place in the order."""
+    if statistic.scale == "day":
+        return call("days_between", statistic.of, Literal(statistic.names[0]))
+    places = (
+        part
+        for place, name in enumerate(statistic.names)
+        for part in (call("eq", statistic.of, Literal(name)), Literal(place))
+    )
+    return call("case", *places, Literal(None))

@@ -291,6 +291,8 @@ class Ranked:
 
     Places are low, low + step, low + 2 step, ..., high; a row of x is at the nearest, and one without x is nowhere. Only
     places where a row is are told apart, so it has no cells of its own in a group.
+
+    Days are counted from `names`' only one; categories in order stand at their place among `names`, and unlisted ones nowhere.
     """
 
     of: Expression
@@ -298,6 +300,8 @@ class Ranked:
     high: Fraction
     step: Fraction
     at: tuple[Fraction, ...]
+    scale: OneOf["number", "day", "order"] = field(default="number", metadata=LATER)
+    names: tuple[Value, ...] = field(default=(), metadata=LATER)
 
     @property
     def top(self) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from fractions import Fraction
-from typing import final
+from typing import assert_never, final
 
 from sfumato.queries.plan import Ranked
+from sfumato.queries.schema import Value
 
 
 @final
@@ -15,10 +17,10 @@ from sfumato.queries.plan import Ranked
 class Located:
     """A released quantile. `share` is how far its rank may be off, as a part of all rows; the true one is in [low, high]."""
 
-    value: Fraction
+    value: Value
     share: Fraction | None = None
-    low: Fraction | None = None
-    high: Fraction | None = None
+    low: Value = None
+    high: Value = None
 
 
 def located(
@@ -47,13 +49,24 @@ def located(
             Located(
                 _value(found[q], statistic),
                 share,
-                None if below is None else min(_value(found[q], statistic), _value(below - coarse, statistic)),
-                None if above is None else max(_value(found[q], statistic), _value(above + coarse, statistic)),
+                None if below is None else _value(min(found[q], below - coarse), statistic),
+                None if above is None else _value(max(found[q], above + coarse), statistic),
             )
         )
     return tuple(located)
 
 
-def _value(place: int, statistic: Ranked) -> Fraction:
-    """A place as a number; one between two numbers of x's range where a lattice is coarser than x."""
-    return min(max(statistic.low + place * statistic.step, statistic.low), statistic.high)
+def _value(place: int, statistic: Ranked) -> Value:
+    """A place as a number, a day or a category; within x's range where a lattice is coarser than x."""
+    number = min(max(statistic.low + place * statistic.step, statistic.low), statistic.high)
+    match statistic.scale:
+        case "number":
+            return number
+        case "day":
+            first = statistic.names[0]
+            assert isinstance(first, date)
+            return first + timedelta(days=int(number))
+        case "order":
+            return statistic.names[int(number)]
+        case _:
+            assert_never(statistic.scale)

@@ -71,8 +71,11 @@ def _quantile(row: Mapping[str, Any], name: str, known: Mapping[str, Any], *, la
     """A quantile or a list of them, and a bar in values if it is known for all, or else in ranks, or in rows."""
     several = isinstance(row[name], list)
     values, highs, ranks = (row[key] if several else [row[key]] for key in (name, f"{name}_high", f"{name}_ranks"))
-    shown = "; ".join("–" if value is None else localised(f"{value:.6g}", lang) for value in values)
-    if None not in highs:
+    shown = "; ".join("–" if value is None else _spelled(value, lang) for value in values)
+    if None not in highs and not isinstance(values[0], float):
+        lows = row[f"{name}_low"] if several else [row[f"{name}_low"]]
+        bar = "; ".join(f"{low} … {high}" for low, high in zip(lows, highs, strict=True))
+    elif None not in highs:
         widths = [localised(f"{high - value:.3g}", lang) for value, high in zip(values, highs, strict=True)]
         bar = f"±{'; ±'.join(widths)}"
     elif None not in ranks:
@@ -80,6 +83,10 @@ def _quantile(row: Mapping[str, Any], name: str, known: Mapping[str, Any], *, la
     else:
         bar = f"±{decimal(math.ceil(known['rows']), lang=lang)} {'rangs' if lang == 'fr' else 'ranks'}"
     return [f"[{shown}]" if several else shown, bar]
+
+
+def _spelled(value: Any, lang: str) -> str:
+    return localised(f"{value:.6g}", lang) if isinstance(value, float) else str(value)
 
 
 def apart(

@@ -372,6 +372,10 @@ def _standing(
     for rows in kept.values():
         for keys, row in rows:
             value = evaluate(statistic.of, row)
+            if statistic.scale == "order":
+                value = statistic.names.index(value) if value in statistic.names else None
+            if isinstance(value, date) and isinstance(statistic.names[0], date):
+                value = (value - statistic.names[0]).days
             if value is not None:
                 assert isinstance(value, int | Fraction)
                 x = min(max(Fraction(value), statistic.low), statistic.high)

@@ -86,6 +86,7 @@ class Draw:
 COLUMNS = (
     Column("sex", "category", values=("F", "M", "", "é"), null="group"),
     Column("city", "text", values=("e\u0301", "é", "名前", "'", "a b"), null="drop"),
+    Column("rank", "category", values=("low", "é", "'", "high"), ordered=True),
     Column("age", "integer", range=(Fraction(0), Fraction(120)), null="group"),
     Column("income", "integer", range=(Fraction(-1000), Fraction(1_000_000))),
     Column("score", "number", range=(Fraction(0), Fraction(10)), grain=Fraction(1, 100)),
@@ -191,6 +192,7 @@ def measure_text(draw: Draw) -> str:
             ),
             *(f"SUM({x})", f"SUM({x})", f"AVG({x})", f"AVG({x})", f"VARIANCE({x})", f"VAR_POP({x})", f"STDDEV({x})"),
             f"SUM(CASE WHEN {condition_text(draw, 1)} THEN 1 ELSE 0 END)",
+            *("MEDIAN(day)", "QUANTILE(day + 3, 0.2, 0.8)", "MEDIAN(rank)"),
             *(f"MEDIAN({x})", f"QUANTILE({x}, 0.25)", f"QUANTILE({x}, {draw.of(('0.1, 0.5, 0.9', '0, 1', '0.3'))})"),
         )
     )

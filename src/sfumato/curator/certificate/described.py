@@ -127,7 +127,7 @@ def _line(text: str) -> str:
 def _estimates(cell: Any) -> tuple[Estimate, ...]:
     match cell:
         case Estimates():
-            return cell.each
+            return tuple(each for each in cell.each if isinstance(each, Estimate))
         case Estimate():
             return (cell,)
         case _:

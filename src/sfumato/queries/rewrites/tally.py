@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from fractions import Fraction
 
 from sfumato.core import Bug, NotSupported
@@ -178,7 +179,7 @@ def statistics(measures: tuple[Measure, ...], rows: Rows, most: int) -> tuple[St
             wanted.setdefault(measure.of, set()).add(measure.kind)
     for of, kinds in wanted.items():
         found.update(dict.fromkeys(_of_column(of, kinds, scope, 2**63 // (whole * most))))
-    found.update(dict.fromkeys(_ranked(of, tuple(sorted(at)), scope) for of, at in levels.items()))
+    found.update(dict.fromkeys(_ranked(of, tuple(sorted(at)), scope, columns) for of, at in levels.items()))
     if any(measure.kind == "units" for measure in measures):
         found[Units()] = None
     if any(measure.kind == "rows" for measure in measures) and counting(Measure("rows"), tuple(found), scope) is None:
@@ -221,15 +222,26 @@ def _of_column(of: Expression, kinds: set[str], scope: Scope, room: int) -> tupl
     return (Rowwise("moments", of, kind.low, kind.high, step),)
 
 
-def _ranked(of: Expression, at: tuple[Fraction, ...], scope: Scope) -> Ranked:
+def _ranked(of: Expression, at: tuple[Fraction, ...], scope: Scope, columns: dict[str, Column]) -> Ranked:
     """All the quantiles asked of one column together; places as fine as its grid, as long as they are few enough."""
     kind = infer(of, scope)
+    column = columns.get(of.name) if isinstance(of, Field) else None
+    if column is not None and column.ordered and isinstance(column.values, tuple) and kind.kind == "text":
+        last = Fraction(len(column.values) - 1)
+        if not last:
+            raise _constant()
+        return Ranked(of, Fraction(0), last, Fraction(1), at, "order", column.values)
+    if kind.kind == "date" and isinstance(kind.low, date) and isinstance(kind.high, date):
+        days = (kind.high - kind.low).days
+        if not days:
+            raise _constant()
+        return Ranked(
+            of, Fraction(0), Fraction(days), Fraction(max(1, math.ceil(days / PLACES))), at, "day", (kind.low,)
+        )
     if kind.kind != "number" or not isinstance(kind.low, Fraction) or not isinstance(kind.high, Fraction):
         raise NotSupported(
-            "a quantile is asked of something without a public range of numbers",
-            hint="of days, ask MEDIAN(day - DATE '2026-01-01')"
-            if kind.kind == "date"
-            else "the owner can declare a range in the policy; or limit it with GREATEST(low, LEAST(high, x))",
+            "a quantile is asked of something without a public range or a public order",
+            hint="the owner can declare a range, or ordered = true; or limit it with GREATEST(low, LEAST(high, x))",
             code="SF002",
         )
     assert kind.grain is not None

@@ -534,8 +534,14 @@ class _Grouping:
         with self.text.placed(node):
             measure = self._measure(node, condition)
             self._check(Aggregate(self.below.rows, (), (measure,)))
-        if len(measure.at) > 1:
-            return Typed(measure, Type("list"))
+        if measure.at:
+            kind = self.row(node.this).type
+            kind = (
+                replace(kind, nullable=True)
+                if kind.kind in {"date", "text"}
+                else _released(replace(kind, nullable=True))
+            )
+            return Typed(measure, Type("list") if len(measure.at) > 1 else kind)
         return Typed(
             measure,
             Type("number", nullable=measure.kind not in {"rows", "present", "units", "distinct"}, released=True),
