@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -132,15 +133,13 @@ def test_help_is_immediate(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_runs_in_a_minute_and_leaves_its_files(folder: Path) -> None:
+def test_the_demo_runs_in_a_minute_and_what_it_says_to_type_next_works(folder: Path) -> None:
     started = time.perf_counter()
     done = run(folder, "sfumato demo --output shown")
     assert time.perf_counter() - started < 60
-    assert "SF001" in done.stdout
-    assert "SF003" in done.stdout
-    assert "replayed, free" in done.stdout
-    assert {"people.csv", "policy.toml", "policy.ledger"} <= {path.name for path in (folder / "shown").iterdir()}
-    run(folder, "sfumato demo --output shown")
+    shown = folder / "shown"
+    for line in re.findall(r"^  (sfumato (?!audit).*)$", done.stdout, re.M):
+        run(shown, line)
 
 
 @pytest.mark.slow

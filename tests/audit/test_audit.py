@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfumato.audit import audit, verify
+from sfumato.audit import audit, least_epsilon, verify
 from sfumato.audit.confidence import clopper_pearson
 from sfumato.core import BadInput
 from sfumato.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
+from sfumato.noise import system_source
 
 AT_EPSILON_ONE: list[tuple[Mechanism[Any, Any], float]] = [
     (Laplace.calibrate(epsilon=1), 0.96),
@@ -96,3 +97,14 @@ def test_verification_covers_both_sides_of_the_promise() -> None:
     assert max(finding.epsilon for finding in findings) > 1 / 3
     assert all(finding.least <= finding.claimed for finding in findings)
     assert all(finding.most - finding.least <= 1e-12 for finding in findings)
+
+
+def test_outputs_of_any_program_bound_epsilon() -> None:
+    """Two geometric laws e apart: epsilon is 1, and the bound is below it with a confidence of 1 - 1e-9."""
+    law = Laplace(scale=1)
+    left, right = (np.asarray(law.repeat(value, 200_000, system_source())) for value in (0, 1))
+    bound = least_epsilon(left, right, confidence="0.999999999")
+    assert 0.9 < bound <= 1
+    assert least_epsilon(left, left[::-1], confidence="0.999999999") == 0
+    with pytest.raises(BadInput):
+        least_epsilon(left, right[:10])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting import DiscreteGaussianLoss, Failing, Gdp, Loss
+from sfumato.audit.attack import log_ratio, tell_apart
 from sfumato.audit.confidence import clopper_pearson
-from sfumato.audit.events import Worth, choose, learn
 from sfumato.audit.exact import verify
 from sfumato.audit.report import Report
 from sfumato.core.errors import BadInput, Bug
@@ -22,7 +21,6 @@ from sfumato.mechanisms.base import Case, Mechanism
 from sfumato.mechanisms.law import Law
 from sfumato.noise import Source, system_source
 
-_LEARN, _CHOOSE = 0.08, 0.12
 _SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 _USUAL_DELTA = 1e-5
 
@@ -51,25 +49,16 @@ def audit(
     left = mechanism.repeat(case.left, count, stream)
     right = mechanism.repeat(case.right, count, stream)
 
-    learn_end, choose_end = int(_LEARN * count), int((_LEARN + _CHOOSE) * count)
     gaussian = isinstance(_core(loss), DiscreteGaussianLoss | Gdp)
-    worth = _cautious(_advantage if gaussian else _log_ratio(target), choose_end - learn_end, risk)
-    event = choose(
-        learn(left[:learn_end], right[:learn_end]), left[learn_end:choose_end], right[learn_end:choose_end], worth=worth
-    )
-    rest = count - choose_end
-    hits, misses = event.hits(left[choose_end:]), event.hits(right[choose_end:])
-    if event.reverse:
-        hits, misses = misses, hits
-    low, _ = clopper_pearson(hits, rest, miss=risk)
-    _, high = clopper_pearson(misses, rest, miss=risk)
+    told = tell_apart(left, right, value=_advantage if gaussian else log_ratio(target), risk=risk)
+    rest, hits, misses, low, high = told.runs, told.hits, told.misses, told.low, told.high
     if gaussian:
         # A guess "left if the event happened" is right hits + (rest - misses) times of 2 rest. The binomial bound holds for
         # a sum of unequal chances too (Hoeffding 1956, Theorem 5), and the whole risk goes into this one number.
         right_guesses, _ = clopper_pearson(hits + rest - misses, 2 * rest, miss=2 * risk)
         bound = _gaussian_epsilon(_core(loss), 2 * right_guesses - 1, target)
     else:
-        bound = max(0.0, float(_log_ratio(target)(np.array([low]), np.array([high]))[0]))
+        bound = max(0.0, float(log_ratio(target)(np.array([low]), np.array([high]))[0]))
 
     return Report(
         mechanism=_title(mechanism),
@@ -78,7 +67,7 @@ def audit(
         lower_bound=bound,
         confidence=1 - 2 * risk,
         runs=count,
-        event=event.name,
+        event=told.event.name,
         seconds=time.perf_counter() - started,
         broken_curve=_outside(loss, low, high),
         misfit=_misfit(mechanism.law(case.left), left),
@@ -111,9 +100,6 @@ def _affordable(
 def _title(mechanism: Mechanism[Any, Any]) -> str:
     name, *parameters = mechanism.describe().items()
     return f"{name[1]}({', '.join(f'{key} {value}' for key, value in parameters if value != 'None')})"
-
-
-Value = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 
 def _gaussian_epsilon(loss: Loss, advantage: float, delta: float) -> float:
@@ -150,32 +136,6 @@ def _narrower(loss: Loss, factor: float) -> Loss:
 def _advantage(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
     """How much better than a coin a guess from the event is."""
     return np.asarray(p - q)
-
-
-def _log_ratio(delta: float) -> Value:
-    """ln((p - delta) / q)."""
-
-    def value(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(p > delta, np.log(np.maximum(p - delta, 1e-300) / q), -np.inf)
-
-    return value
-
-
-def _cautious(value: Value, runs: int, risk: float) -> Worth:
-    """`value` after both frequencies are pulled in by their own uncertainty, so that luck is not mistaken for strength."""
-
-    def worth(hits: NDArray[Any], misses: NDArray[Any]) -> NDArray[Any]:
-        from scipy.special import ndtri
-
-        width = float(-ndtri(risk))
-        p, q = hits / runs, (misses + 0.5) / (runs + 1)
-        low = p - width * np.sqrt(p * (1 - p) / runs) - 4 / runs
-        high = q + width * np.sqrt(q * (1 - q) / runs) + 8 / runs
-        found = value(np.clip(low, 0, 1), np.clip(high, 1e-300, 1))
-        return np.where(np.isfinite(found), found, -np.inf)
-
-    return worth
 
 
 def _outside(loss: Loss, low: float, high: float) -> bool:
