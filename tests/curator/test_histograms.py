@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from sfumato.core import BadInput, NotSupported
+from sfumato.core import BadInput, NotSupported, Relation
 from sfumato.curator.dataset import Dataset
 from sfumato.mechanisms import GaussianHistogram, LaplaceHistogram
 from sfumato.queries.answer import Estimate
+from sfumato.queries.schema import Unit
+from sfumato.queries.sql.parse import parse
 
 from .test_quantiles import AGES, table
 
@@ -149,3 +152,33 @@ def test_within_is_met_by_any_strategy(make: Make) -> None:
 def test_any_table_has_an_answer(make: Make, ages: list[int]) -> None:
     answer: Any = make(epsilon="100", data=table(ages)).session().ask(AGE, epsilon=40, workload="cdf")
     assert rows(answer.range()) == pytest.approx(len(ages), abs=20)
+
+
+@pytest.mark.parametrize("accountant", ["pure", "zcdp"])
+def test_replace_is_priced_in_full(make: Make, accountant: str) -> None:
+    """Under replace a unit leaves one cell and enters another: the same price buys noise for both."""
+    added = make(accountant=accountant, max_rows=3).terms
+    about = Unit("person", Relation.REPLACE, 3)
+    replaced = replace(added, schema=replace(added.schema, unit=about))
+    for text, workload in (
+        (AGE, "ranges"),
+        (AGE, "cdf"),
+        ("SELECT sex, age, SUM(hours) AS s FROM people GROUP BY sex, age", "ranges"),
+        ("SELECT MEDIAN(age) AS n FROM people", "bins"),
+        ("SELECT sex, QUANTILE(age, 0.1, 0.9) AS n FROM people GROUP BY sex", "bins"),
+    ):
+        plan = parse(text, added.schema)
+        one, other = (each.preview(plan, epsilon=1, workload=workload) for each in (added, replaced))
+        assert other.charge.amount == pytest.approx(one.charge.amount, rel=1e-4)
+        assert other.loss.about.relation is Relation.REPLACE
+        assert other.bounded.sensitivity.l1 == 2 * one.bounded.sensitivity.l1
+        if text != "SELECT MEDIAN(age) AS n FROM people":  # one quantile under replace moves half as far, twice
+            assert other.cell_widths()[0] > one.cell_widths()[0]
+
+
+def test_ranges_of_sums(make: Make) -> None:
+    session = make(epsilon="50", data=table(AGES)).session()
+    text = "SELECT age, SUM(hours) AS s FROM people GROUP BY age"
+    found = session.ask(text, epsilon=5, workload="ranges", confidence="0.9999999999").range(10, 19)
+    assert found.within is not None
+    assert abs(rows(found) - 100 * sum(range(10, 20))) <= found.within
