@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +18,7 @@ from sfumato.core import NotSupported
 from sfumato.curator.dataset import Dataset
 from sfumato.curator.home import Home
 from sfumato.curator.policy import Policy
+from sfumato.queries.schema import Table
 
 Make = Callable[..., Dataset]
 
@@ -234,3 +236,21 @@ def test_days_and_ordered_categories(tmp_path: Path) -> None:
     assert later.rows == answer.rows
     with pytest.raises(NotSupported, match="public order"):
         session.preview("SELECT MEDIAN(rank || 'x') FROM people", epsilon=1)
+
+
+def test_a_tree_says_how_wide_its_bins_are(make: Make) -> None:
+    """Few rows for the price: quantiles are told by bins, whose own rows are the rest of the error."""
+    session = make(epsilon="50", max_rows=1).session()
+    few = replace(session.dataset.terms, schema=replace(session.dataset.schema, tables=_small(session)))
+    preview = few.preview(session.plan("SELECT QUANTILE(hours, 0.25, 0.75) AS q FROM people"), epsilon="0.1")
+    assert type(preview.mechanisms[0]).__name__ == "TreeQuantiles"
+    assert preview.bin("q") == Fraction(99, 9900) * 10
+    answer = session.ask(preview)
+    assert answer.ranks["q"]["bin"] == "0.1"
+    assert "and those of their bin of 0.1" in str(answer)
+    fine = session.preview("SELECT MEDIAN(age) AS q FROM people", epsilon="0.1")
+    assert fine.bin("q") is None
+
+
+def _small(session: Any) -> tuple[Table, ...]:
+    return tuple(replace(each, size=1000) for each in session.dataset.schema.tables)

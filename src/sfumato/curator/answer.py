@@ -153,15 +153,17 @@ class Answer:
     @property
     def ranks(self) -> dict[str, dict[str, Any]]:
         """Of each column of quantiles: which, by how many rows (at full weight) their ranks may be off in the sample."""
-        sources = self.sources or (self.preview,)
-        return {
-            name: {
+        sources, found = self.sources or (self.preview,), {}
+        for name, at in self.preview.quantiles.items():
+            best = min(sources, key=lambda each, name=name: each.rank_width(name))  # type: ignore[misc]
+            bins = best.bin(name)
+            found[name] = {
                 "quantiles": [decimal_text(q) for q in at],
-                "rows": min(each.rank_width(name) for each in sources),
+                "rows": best.rank_width(name),
+                **({} if bins is None else {"bin": decimal_text(bins)}),
                 "of": "sample",
             }
-            for name, at in self.preview.quantiles.items()
-        }
+        return found
 
     def refine(self, *, epsilon: Number) -> Answer:
         """Pay more for the same question: new noise on the same integers, pooled with what was released before."""

@@ -22,7 +22,9 @@ from sfumato.mechanisms.histogram.histogram import Histogram
 from sfumato.queries.answer import Ranks, counting_of, estimate, holder
 from sfumato.queries.bounded import Bounded
 from sfumato.queries.expression import Measure
+from sfumato.queries.infer import infer
 from sfumato.queries.plan import Aggregate, Heads, Ranked, Rowwise, Select, aggregate_of, tables_of
+from sfumato.queries.rows import scope_of
 
 if TYPE_CHECKING:
     from sfumato.mechanisms.histogram.axis import Kind
@@ -298,25 +300,33 @@ class Preview:
                     by, width = statistics[counted], Fraction(self.mechanisms[counted].within(surer))
                     rows = estimate(Measure("present", statistic.of), by, [0] * by.width, width, whole).within
                 weight = Fraction(half_width(mechanism, surer, self.bounded))
-                found[place] = Ranks(weight, rows, coarse(mechanism))
+                grain = infer(statistic.of, scope_of(self.bounded.tally.child)).grain
+                between = statistic.scale == "number" and grain is not None and grain < statistic.step
+                found[place] = Ranks(weight, rows, coarse(mechanism) + between)
         return found
 
     def scale(self, name: str) -> str:
         """Whether a column of quantiles is of a "number", of a "day", or of categories in an "order"."""
+        return self._ranked(name).scale
+
+    def rank_width(self, name: str, confidence: Number | None = None) -> float:
+        """By how many rows of full weight the ranks of a column of quantiles may be off, whatever the data; rounded up."""
+        place = self.bounded.tally.statistics.index(self._ranked(name))
+        return up(self.cell_widths(confidence)[place] / self.bounded.whole)
+
+    def bin(self, name: str) -> Fraction | None:
+        """How wide the bins are that a column of quantiles is told by, where it is told less finely than it is asked."""
+        statistic = self._ranked(name)
+        run = coarse(self.mechanisms[self.bounded.tally.statistics.index(statistic)])
+        return run * statistic.step if run else None
+
+    def _ranked(self, name: str) -> Ranked:
         question = self.bounded.question
         measure = dict(question.columns)[name] if isinstance(question, Select) else None
         assert isinstance(measure, Measure)
         statistic = holder(measure, self.bounded)
         assert isinstance(statistic, Ranked)
-        return statistic.scale
-
-    def rank_width(self, name: str, confidence: Number | None = None) -> float:
-        """By how many rows of full weight the ranks of a column of quantiles may be off, whatever the data; rounded up."""
-        question = self.bounded.question
-        measure = dict(question.columns)[name] if isinstance(question, Select) else None
-        assert isinstance(measure, Measure)
-        place = self.bounded.tally.statistics.index(holder(measure, self.bounded))
-        return up(self.cell_widths(confidence)[place] / self.bounded.whole)
+        return statistic
 
     def within(self, *, at: int | None = None, confidence: Number | None = None) -> dict[str, float]:
         """The half-width of every measured column in a group of `at` rows; noise only. A quantile's is a part of all ranks."""

@@ -176,9 +176,11 @@ def ranks(columns: Mapping[str, Mapping[str, Any]], *, lang: str) -> list[str]:
         which, rows = ", ".join(each["quantiles"]), decimal(math.ceil(each["rows"]), lang=lang)
         if lang == "fr":
             which = " ; ".join(q.replace(".", ",") for q in each["quantiles"])
-            said.append(f" {name}\u202f: quantiles {which} de l'échantillon, au rang près de ±{rows} lignes")
+            own = f", plus celles de leur case de {localised(each['bin'], lang)}" if "bin" in each else ""
+            said.append(f" {name}\u202f: quantiles {which} de l'échantillon, à ±{rows} lignes près{own}")
         else:
-            said.append(f" {name}: quantiles {which} of the sample, their ranks within ±{rows} rows")
+            own = f", and those of their bin of {each['bin']}" if "bin" in each else ""
+            said.append(f" {name}: quantiles {which} of the sample, their ranks within ±{rows} rows{own}")
     return said
 
 
