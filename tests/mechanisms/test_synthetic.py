@@ -346,6 +346,11 @@ def test_what_cannot_be_is_refused() -> None:
         mechanism_of("gan")
     with pytest.raises(BadInput):
         Table.of((2,), [[0], [1]], [1])
+    with pytest.raises(BadInput) as refused:
+        Table.of((2,), [["Ms Duval"]])
+    assert "Duval" not in str(refused.value)
+    with pytest.raises(BadInput):
+        Domain((Column.of("sex", ("F", "M")),)).table({"age": [1]})
     with pytest.raises(BadInput):
         rows_of(Model.of(Junction.of((2,), ()), []), 0, system_source())
 
@@ -440,7 +445,7 @@ def test_values_become_codes_and_codes_values_of_the_same_type() -> None:
     )
     assert domain.shape == (3, 4, 2)
     table = domain.table(
-        {"sex": ["F", None, "X", "M"], "age": [17, 18, None, 400], "income": [-5.0, 999.5, 1.0, math.nan]},
+        {"sex": ["F", None, "X", "M"], "age": [17, 18, "old", 400], "income": [-5.0, 999.5, 1.0, math.nan]},
         [1, 2, 3, 4],
     )
     assert table.codes[:3].tolist() == [[0, 0, 0], [2, 1, 1], [2, 3, 0]]

@@ -87,7 +87,7 @@ class Column:
         if self.bins is None:
             code = {value: i for i, value in enumerate(self.values)}
             return np.array([code.get(value, len(code)) for value in _listed(values)], dtype=np.int64)
-        numbers = np.array([math.nan if value is None else float(value) for value in _listed(values)], dtype=np.float64)
+        numbers = np.array([_number(value) for value in _listed(values)], dtype=np.float64)
         inner = np.array([each.low for each in self.bins[1:]])
         codes = np.searchsorted(inner, numbers, side="right")
         return np.where(np.isnan(numbers), len(self.bins), codes).astype(np.int64)
@@ -118,6 +118,11 @@ class Domain:
 
     def table(self, values: Mapping[str, Sequence[Any]], weights: Sequence[int] | Integers | None = None) -> Table:
         """Combinations of values, one whole weight each, as coded counts."""
+        for column in self.columns:
+            if column.name not in values:
+                raise BadInput(
+                    f"there are no values for {column.name}", hint="give values for each of the domain's columns"
+                )
         codes = [column.encode(values[column.name]) for column in self.columns]
         held = np.ones(len(codes[0]), dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
         for column, found in zip(self.columns, codes, strict=True):
@@ -127,6 +132,14 @@ class Domain:
     def decode(self, rows: Integers, source: Source | None = None) -> dict[str, list[Any]]:
         """Rows of codes as columns of values."""
         return {column.name: column.decode(rows[:, i], source) for i, column in enumerate(self.columns)}
+
+
+def _number(value: Any) -> float:
+    """What is no number is missing: an error would show it."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _listed(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any]:

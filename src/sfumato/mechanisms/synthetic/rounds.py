@@ -62,7 +62,7 @@ class Choose:
         """In steps of 1/128 of a count, whole numbers from whole numbers: a score moves by at most 128 l1 steps, exactly."""
         return np.array(
             [
-                len(columns) * (distance(table.marginal(columns), expected) - round(min(noise, 2.0**40) * FINE))
+                len(columns) * (distance(table.marginal(columns), expected) - round(min(noise, 2.0**53) * FINE))
                 for columns, expected, noise in zip(self.candidates, self.expected, self.noise, strict=True)
             ],
             dtype=np.int64,

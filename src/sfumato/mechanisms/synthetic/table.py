@@ -38,8 +38,13 @@ class Table:
     def of(cls, shape: Sequence[int], codes: Any, weights: Any = None) -> Table:
         """Codes as rows by columns; weight 1 each if none are given. A code outside of its column is clamped into it."""
         bins = tuple(shape)
-        rows = np.asarray(codes, dtype=np.int64).reshape(-1, len(bins))
-        held = np.ones(len(rows), dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
+        try:
+            rows = np.asarray(codes, dtype=np.int64).reshape(-1, len(bins))
+            held = np.ones(len(rows), dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
+        except (ValueError, TypeError, OverflowError):
+            raise BadInput(
+                "codes or weights are not whole numbers", hint="code the columns with a Domain first"
+            ) from None
         if held.shape != (len(rows),):
             raise BadInput(
                 "weights and combinations are not as many", hint="give one whole weight for each combination"
