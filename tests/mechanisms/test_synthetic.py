@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -484,3 +486,15 @@ def test_a_synthesis_answers_for_any_two_columns() -> None:
         assert math.isclose(found.marginal(pair).sum(), found.total)
     with pytest.raises(BadInput):
         found.marginal((0, 1, 2, 3))
+
+
+@pytest.mark.slow
+def test_the_guide_runs() -> None:
+    """Its total lies within 300 of 2 000: above 7 standard deviations of the noise (false alarms below 1e-11)."""
+    guide = (Path(__file__).parents[2] / "docs" / "synthetic.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    epsilon, found = done.stdout.splitlines()
+    assert 0.999 < float(epsilon) <= 1
+    assert abs(int(found.split()[0]) - 2000) < 300
