@@ -39,6 +39,11 @@ def test_delta_lies_below_one(bad: Any) -> None:
         probability(bad, name="delta")
 
 
+def test_a_confidence_is_not_advised_to_be_a_delta() -> None:
+    with pytest.raises(BadInput, match=r"below 1 -> a usual confidence is '0\.95'"):
+        probability(2, name="confidence")
+
+
 rationals = st.fractions(min_value=-(10**30), max_value=10**30, max_denominator=10**30)
 
 

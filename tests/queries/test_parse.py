@@ -120,6 +120,45 @@ REFUSED = [
 ]
 
 
+FUNCTIONS_IN_USE = {
+    "CASE": "CASE WHEN {n} > 1 THEN 1 ELSE 2 END",
+    "COALESCE": "COALESCE({n}, 1)",
+    "NULLIF": "COALESCE(NULLIF({n}, 1), 0)",
+    "LEAST": "LEAST({n}, 1)",
+    "GREATEST": "GREATEST({n}, 1)",
+    "CAST": "CAST({n} > 1 AS INTEGER)",
+    "ABS": "ABS({n})",
+    "FLOOR": "FLOOR({n})",
+    "CEIL": "CEIL({n})",
+    "ROUND": "ROUND({n})",
+    "LOWER": "LENGTH(LOWER({t}))",
+    "UPPER": "LENGTH(UPPER({t}))",
+    "TRIM": "LENGTH(TRIM({t}))",
+    "LENGTH": "LENGTH({t})",
+    "SUBSTRING": "LENGTH(SUBSTRING({t}, 1, 2))",
+    "LEFT": "LENGTH(LEFT({t}, 2))",
+    "STARTS_WITH": "CAST(STARTS_WITH({t}, 'a') AS INTEGER)",
+    "EXTRACT": "EXTRACT(year FROM {d})",
+    "YEAR": "YEAR({d})",
+    "QUARTER": "QUARTER({d})",
+    "MONTH": "MONTH({d})",
+    "DAY": "DAY({d})",
+    "WEEK": "WEEK({d})",
+    "DATE_TRUNC": "YEAR(DATE_TRUNC('month', {d}))",
+}
+
+
+def test_what_a_refusal_offers_is_understood() -> None:
+    """Every function that the hint names, and no other, is asked here."""
+    columns = (Column("n", "integer", (Fraction(0), Fraction(9))), Column("t", "text"), Column("d", "date"))
+    schema = Schema((Table("t", columns, unit="u"),))
+    with pytest.raises(NotSupported) as refused:
+        parse("SELECT COUNT(*) FROM t WHERE gamma(n) > 1", schema)
+    assert refused.value.hint == f"there are {', '.join(FUNCTIONS_IN_USE)}"
+    for text in FUNCTIONS_IN_USE.values():
+        parse(f"SELECT COUNT(*) FROM t WHERE {text.format(n='n', t='t', d='d')} > 0", schema)
+
+
 @pytest.mark.parametrize(("text", "code", "line", "column"), REFUSED, ids=[text for text, *_ in REFUSED])
 def test_refused_with_its_place(text: str, code: str, line: int, column: int) -> None:
     with pytest.raises(NotSupported) as caught:

@@ -50,7 +50,8 @@ def probability(value: Number, *, name: str) -> Fraction:
     """`fraction`, within [0, 1)."""
     result = fraction(value, name=name)
     if not 0 <= result < 1:
-        raise BadInput(f"{name} must be at least 0 and below 1", hint=f"a usual {name} is '1e-6'")
+        usual = "'0.95'" if name == "confidence" else "'1e-6'"
+        raise BadInput(f"{name} must be at least 0 and below 1", hint=f"a usual {name} is {usual}")
     return result
 
 

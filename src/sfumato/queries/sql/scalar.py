@@ -27,6 +27,12 @@ PARTS: dict[str, Operation] = {
     "WEEK": "week",
     "ISODOW": "weekday",
 }
+FUNCTIONS = (
+    "CASE, COALESCE, NULLIF, LEAST, GREATEST, CAST, ABS, FLOOR, CEIL, ROUND, LOWER, UPPER, TRIM, LENGTH, SUBSTRING, LEFT, "
+    "STARTS_WITH, EXTRACT, YEAR, QUARTER, MONTH, DAY, WEEK, DATE_TRUNC"
+)
+"""What a refusal offers instead."""
+
 DAY_FUNCTIONS: dict[type[exp.Expr], Operation] = {
     exp.Year: "year",
     exp.Quarter: "quarter",
@@ -144,7 +150,7 @@ class Scalar:
     def _unknown(self, node: exp.Expr) -> NotSupported:
         name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
         return self.text.refuse(
-            node, f"{name.upper()} is not on the list of what is understood here", hint="see the list of functions"
+            node, f"{name.upper()} is not on the list of what is understood here", hint=f"there are {FUNCTIONS}"
         )
 
     # -- conditions ----------------------------------------------------------------------------------------------------
