@@ -22,6 +22,7 @@ LONG = {
     "LaplaceKeys",
     "LaplaceWeights",
     "Mst",
+    "PufferfishLaplace",
     "RecursiveQuantiles",
     "SparseHistogram",
 }
