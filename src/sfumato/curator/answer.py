@@ -177,14 +177,21 @@ class Answer:
         from sfumato.curator.ranges import ranged
 
         sources = self.sources or (self.preview,)
-        return ranged(sources, [self.session.parts(each) for each in sources], column, low, high, keys)
+        return ranged(sources, self._parts(), column, low, high, keys)
 
     def level(self, name: str, *, column: str | None = None) -> dict[str, Estimate]:
         """The sums over the nodes of a declared level, each with its own bar: they agree with the groups, and cost nothing."""
         from sfumato.curator.ranges import levelled
 
         sources = self.sources or (self.preview,)
-        return levelled(sources, [self.session.parts(each) for each in sources], column, name)
+        return levelled(sources, self._parts(), column, name)
+
+    def _parts(self) -> list[list[Any]]:
+        """What was released of each statistic, by each of the sources."""
+        from sfumato.curator.opened import parts
+
+        sources = self.sources or (self.preview,)
+        return [parts(preview, stored) for preview, stored in zip(sources, self.stored, strict=True)]
 
     @property
     def laws(self) -> dict[str, dict[str, Any]]:

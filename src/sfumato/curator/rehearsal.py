@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -13,7 +12,7 @@ from sfumato.curator.answer import Answer
 from sfumato.curator.ledger.ledger import Left, Position
 from sfumato.curator.ledger.records import Charge
 from sfumato.curator.noisy import noisy
-from sfumato.curator.opened import opened, parts
+from sfumato.curator.opened import opened
 from sfumato.curator.preview import Preview
 from sfumato.curator.terms import Terms, terms_of
 from sfumato.queries.frame import Frame, Question, frame
@@ -32,7 +31,6 @@ class Rehearsal:
         if rows < 1:
             raise BadInput("a rehearsal needs a row or more", hint="give rows=1000, say")
         self.policy, self.analyst, self._count = policy, analyst, rows
-        self._stored: dict[str, Mapping[str, Any]] = {}
 
     @cached_property
     def terms(self) -> Terms:
@@ -78,7 +76,7 @@ class Rehearsal:
         exact = Private(self._engine.execute(bounded.sql("duckdb"))).map(
             bounded.found if bounded.private else bounded.vectors
         )
-        kept = self._stored[preview.key] = noisy(preview, exact)
+        kept = noisy(preview, exact)
         caps = self.policy.caps()
         return Answer(
             preview=preview,
@@ -88,13 +86,10 @@ class Rehearsal:
             left=Left(caps, caps.total, caps.of(self.analyst), Charge(), Charge()),
             replayed=False,
             session=self,  # type: ignore[arg-type]
+            stored=(kept,),
             name=dummy.STAMP,
             stored=(kept,),
         )
-
-    def parts(self, preview: Preview) -> Any:
-        """What was released, for sums over it."""
-        return parts(preview, self._stored[preview.key])
 
     def refine(self, answer: Answer, *, epsilon: Any) -> Answer:
         """Refused: a rehearsal keeps no answers to pool."""

@@ -13,7 +13,7 @@ from sfumato.curator.answer import Answer
 from sfumato.curator.dummy import ROWS
 from sfumato.curator.ledger.ledger import Committed, Ledger, Left, Reserved
 from sfumato.curator.noisy import noisy
-from sfumato.curator.opened import opened, parts, pooled
+from sfumato.curator.opened import opened, pooled
 from sfumato.curator.preview import Preview
 from sfumato.curator.rehearsal import Rehearsal
 from sfumato.curator.settle import settle
@@ -210,10 +210,6 @@ class Session:
             session=self,
             stored=(found.answer,),
         )
-
-    def parts(self, preview: Preview) -> list[Any]:
-        """What was released of each statistic of a question that was answered."""
-        return parts(preview, self._stored(preview))
 
     def _stored(self, preview: Preview) -> Mapping[str, Any]:
         found = self.dataset.ledger.find(preview.key)

@@ -111,6 +111,17 @@ def test_ranges_travel(session: Any) -> None:
     assert not session.ask(ages, epsilon=1).replayed
 
 
+def test_sums_over_what_was_released_are_free(both: Any) -> None:
+    session, ledger = both[0]("ana"), both[1]
+    ages = "SELECT HISTOGRAM(age, 0, 20, 40, 60, 100) AS ages, COUNT(*) AS n FROM people GROUP BY 1"
+    answer = session.ask(ages, epsilon=1, workload="ranges")
+    spent = ledger.totals().spent
+    low, high = "[20, 40)", "[40, 60)"
+    assert answer.range(low, high) is not None
+    assert answer.refine(epsilon=1).range(low, high) is not None
+    assert ledger.totals().spent.amount == spent.amount + 1
+
+
 def test_private_keys_travel(session: Any) -> None:
     """1 000 units in three towns at epsilon 2: a group of 300 is withheld with probability below 1e-9."""
     towns = "SELECT town, COUNT(DISTINCT person_id) AS n FROM people GROUP BY town"
@@ -211,7 +222,7 @@ def test_an_interactive_mechanism_is_charged_whole_and_ends(both: Any) -> None:
     ("kind", "delta", "public"),
     [
         (SparseVector, 0, {"positives": 2, "threshold": "99.5"}),
-        pytest.param(BoundedNoise, "1e-7", {"queries": 3}, marks=pytest.mark.slow),  # its calibration takes seconds
+        pytest.param(BoundedNoise, "1e-7", {"queries": 3}, marks=pytest.mark.torture),  # calibrated in 20 s
     ],
 )
 def test_other_mechanisms_start(session: Any, kind: Any, delta: Any, public: dict[str, Any]) -> None:

@@ -88,6 +88,15 @@ class Desk:
             for table in self.dataset.schema.tables
         ]
 
+    def dummy(self, table: str, rows: int) -> Any:
+        """Rows of a table that nobody has: drawn from the policy alone, to try a program on."""
+        from sfumato.curator.dummy import tables
+
+        found = tables(self.dataset.schema, rows).get(table)
+        if found is None:
+            raise NotFound("the policy has no table of this name", hint="GET .../tables lists those there are")
+        return found
+
     def terms(self) -> dict[str, Any]:
         """What a client prices questions with."""
         return wire.terms_to_json(self.dataset.terms)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from sfumato.apps.http.access import Who
 from sfumato.apps.http.queue import Turns
-from sfumato.apps.http.replies import reply
+from sfumato.apps.http.replies import BOTH, reply
+from sfumato.apps.http.replies import rows as drawn
+from sfumato.curator.dummy import STAMP
 
 router = APIRouter(tags=["policy"])
 
@@ -26,3 +30,16 @@ async def tables(d: str, who: Who, turns: Turns, request: Request) -> Response:
 @router.get("/v1/datasets/{d}/terms", summary="What a client prices questions with")
 async def terms(d: str, who: Who, turns: Turns, request: Request) -> Response:
     return reply(await turns.run(who.desk(d, request).terms))
+
+
+@router.get("/v1/datasets/{d}/dummy", summary="Rows drawn from the policy alone, stamped DUMMY", responses=BOTH)
+async def dummy(
+    d: str,
+    who: Who,
+    turns: Turns,
+    request: Request,
+    table: Annotated[str, Query(min_length=1, max_length=200)],
+    rows: Annotated[int, Query(ge=1, le=10_000)] = 100,
+) -> Response:
+    desk, accept = who.desk(d, request), request.headers.get("accept", "")
+    return await turns.run(lambda: drawn(desk.dummy(table, rows), {"stamp": STAMP, "table": table}, accept))
