@@ -88,7 +88,6 @@ class Rehearsal:
             session=self,  # type: ignore[arg-type]
             stored=(kept,),
             name=dummy.STAMP,
-            stored=(kept,),
         )
 
     def refine(self, answer: Answer, *, epsilon: Any) -> Answer:
