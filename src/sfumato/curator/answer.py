@@ -219,7 +219,7 @@ class Answer:
         from sfumato.curator.ranges import totalled
 
         sources = self.sources or (self.preview,)
-        return totalled(sources, [self.session.parts(each) for each in sources], column)
+        return totalled(sources, self._parts(), column)
 
     def paid(self, column: str) -> list[Estimate]:
         """The noisy number of rows behind each mean of a column, which the mean has already paid for."""

@@ -119,6 +119,7 @@ def test_sums_over_what_was_released_are_free(both: Any) -> None:
     low, high = "[20, 40)", "[40, 60)"
     assert answer.range(low, high) is not None
     assert answer.refine(epsilon=1).range(low, high) is not None
+    assert answer.total("n") is not None
     assert ledger.totals().spent.amount == spent.amount + 1
 
 
