@@ -69,7 +69,9 @@ class Dataset:
         with self._opening:
             if self._engine is None:
                 from sfumato.curator.opening import engine_for
+                from sfumato.curator.seen_files import check
 
+                check(self.policy, self.home, [each.name for each in self.schema.tables if each.name not in self._data])
                 sources, self._ingested = self._copies.sources(self.policy.sources(self._data))
                 self._engine = engine_for({**sources, **self.policy.lookups()})
             return self._engine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from sfumato.curator.ledger.records import Caps, Charge, Totals
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @options.policy
 @options.server
 @click.option(
@@ -74,6 +75,91 @@ def _own(server: str, form: str, lang: Lang) -> None:
         return
     row = _row(session.analyst, mine, _words(form, lang))
     output.records([row], list(row), form=form)
+
+
+@command.command("forecast")
+@click.argument("question", required=False)
+@click.option(
+    "--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="the last day that questions are asked on"
+)
+@click.option(
+    "--every",
+    type=click.Choice(["week", "month", "quarter", "year"]),
+    default="month",
+    show_default=True,
+    help="how often",
+)
+@click.option("--questions", type=int, default=1, show_default=True, help="how many are asked each time")
+@click.option("--epsilon", default=None, help="say when questions at this price find too little left")
+@options.policy
+@options.analyst
+@options.formats("table", "json")
+@options.lang
+def forecast(
+    question: str | None,
+    until: datetime.datetime,
+    every: Any,
+    questions: int,
+    epsilon: str | None,
+    policy_file: str,
+    analyst: str,
+    form: str,
+    lang: Lang,
+) -> None:
+    """What a question may cost if it is asked every month until a day; with QUESTION, how wide its bars would be. Free."""
+    from sfumato.core.exact import positive
+    from sfumato.curator.forecast import forecast as forecasts
+    from sfumato.curator.home import Home
+    from sfumato.curator.policy import Policy
+    from sfumato.curator.terms import budget_of, terms_of
+
+    policy = Policy.load(policy_file)
+    left = policy.ledger(Home.default()).left(analyst)
+    price = None if epsilon is None else positive(epsilon, name="epsilon")
+    found = forecasts(
+        left.analyst,
+        budget_of(policy),
+        today=datetime.date.today(),
+        until=until.date(),
+        every=every,
+        price=price,
+        each=questions,
+    )
+    widths: dict[str, float] = {}
+    if question is not None:
+        from sfumato.queries.sql.parse import parse
+
+        terms = terms_of(policy)
+        widths = terms.preview(parse(question, terms.schema), epsilon=price or found.epsilon).within()
+    unit = left.caps.unit
+    each = decimal_text(found.each, rounding="down")
+    if form == "json":
+        output.as_json(
+            {
+                "times": found.times,
+                "each": {unit: each},
+                "epsilon": decimal_text(found.epsilon, rounding="down"),
+                "runs_out": None if found.runs_out is None else found.runs_out.isoformat(),
+                "within": widths,
+            }
+        )
+        return
+    sign = "ε" if unit == "epsilon" else "ρ"
+    day = until.date().isoformat()
+    price_of_one = (
+        f"{sign} {each}" if sign == "ε" else f"{sign} {each} (ε {decimal_text(found.epsilon, rounding='down')})"
+    )
+    if lang == "fr":
+        click.echo(f" {found.times} questions jusqu'au {day}, chacune à {price_of_one} au plus".replace(".", ","))
+    else:
+        click.echo(f" {found.times} questions until {day}, each at {price_of_one} at most")
+    if price is not None:
+        ends = None if found.runs_out is None else found.runs_out.isoformat()
+        english = f"at ε {epsilon} " + (f"the budget runs out on {ends}" if ends else f"the budget lasts until {day}")
+        french = f"à ε {epsilon} " + (f"le budget est épuisé le {ends}" if ends else f"le budget dure jusqu'au {day}")
+        click.echo(f" {french if lang == 'fr' else english}")
+    for name, width in widths.items():
+        click.echo(f" {name} ±{width:.4g}")
 
 
 def _account(totals: Totals, analyst: str | None) -> dict[str, Any]:
