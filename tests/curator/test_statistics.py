@@ -197,3 +197,5 @@ def test_private_groups_have_no_total(make: Any) -> None:
     answer = Rehearsal(POLICY).ask("SELECT zip, COUNT(*) AS n FROM t GROUP BY zip", epsilon=1, delta="5e-7")
     with pytest.raises(NotSupported, match="withheld"):
         answer.total("n")
+    with pytest.raises(NotSupported, match="withheld"):
+        answer.range()

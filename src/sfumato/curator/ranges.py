@@ -37,6 +37,12 @@ def ranged(
     `fixed` gives further keys by the name of their column; over those that it leaves out the sum is taken too. `sources` are
     the previews whose releases `stored` are, one or several pooled.
     """
+    if sources[-1].bounded.private:
+        raise NotSupported(
+            "groups that were withheld are in no range of those that were told",
+            hint="ask for the range as a question of its own, with WHERE",
+            code="SF005",
+        )
     return _sum(sources, stored, column, _query(sources[-1], low, high, fixed))
 
 
