@@ -22,6 +22,7 @@ from sfumato.core.errors import BudgetExceeded, SfumatoError
 from sfumato.curator.dataset import open_dataset
 from sfumato.curator.home import Home
 from sfumato.curator.ledger.records import Charge
+from sfumato.testing.ledger import wait_until_longer
 
 SENTINEL = "xSENTINELx"
 NUMBER = 987_654_321
@@ -180,6 +181,8 @@ def _kill_asks(data: Any, tmp_path: Path, people: Any, kills: int) -> None:
     for i in range(kills):
         victim = fork.Process(target=_asker, args=(tmp_path / "policy.toml", tmp_path / "home", str(log), people))
         victim.start()
+        if i % 3 == 2:
+            wait_until_longer(log)
         time.sleep(0.12 + 0.0011 * ((i * 37) % 100))
         assert victim.pid is not None
         os.kill(victim.pid, signal.SIGKILL)

@@ -21,7 +21,7 @@ from sfumato.curator.home import Home
 from sfumato.curator.ledger.ledger import Committed, Ledger, Reserved
 from sfumato.curator.ledger.records import Caps, Charge
 from sfumato.curator.ledger.sqlite import SqliteStore
-from sfumato.testing.ledger import caps, check_ledger, check_promise, check_rectangle
+from sfumato.testing.ledger import caps, check_ledger, check_promise, check_rectangle, wait_until_longer
 
 TENTH = Charge(Fraction(1, 10))
 spawn = multiprocessing.get_context("spawn")
@@ -341,6 +341,8 @@ def _kill_and_check(tmp_path: Path, kills: int) -> None:
     for i in range(kills):
         victim = fork.Process(target=_asker, args=(path, str(log)))
         victim.start()
+        if i % 5 == 4:
+            wait_until_longer(log)
         time.sleep(0.02 + 0.0007 * ((i * 37) % 100))
         assert victim.pid is not None
         os.kill(victim.pid, signal.SIGKILL)

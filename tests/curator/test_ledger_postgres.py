@@ -22,7 +22,7 @@ from sfumato.curator.ledger.postgres import PostgresStore
 from sfumato.curator.ledger.records import Caps, Charge
 from sfumato.curator.ledger.sqlite import SqliteStore
 from sfumato.curator.policy import Policy
-from sfumato.testing.ledger import caps, check_ledger, check_promise, check_rectangle
+from sfumato.testing.ledger import caps, check_ledger, check_promise, check_rectangle, wait_until_longer
 
 from .conftest import POLICY
 
@@ -291,6 +291,8 @@ def _kill_and_check(where: str, home: Path, kills: int) -> None:
     for i in range(kills):
         victim = fork.Process(target=_asker, args=(where, home, str(log)))
         victim.start()
+        if i % 4 == 3:
+            wait_until_longer(log)
         time.sleep(0.05 + 0.0007 * ((i * 37) % 100))
         if i % 2:
             run(

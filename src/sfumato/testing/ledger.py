@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from pathlib import Path
 
 from sfumato.core.errors import BadPolicy, BudgetExceeded, NotAllowed, SfumatoError
 from sfumato.curator.ledger.ledger import Committed, Ledger, Reserved
@@ -119,3 +121,10 @@ def _refused(call: Callable[[], object], kind: type[SfumatoError]) -> None:
         assert error.hint
         return
     raise AssertionError(f"{kind.__name__} was expected")
+
+
+def wait_until_longer(log: Path, *, patience: float = 30.0) -> None:
+    """Wait until another process has written more: on a busy machine kills that come by the clock may all come too early."""
+    before, until = log.stat().st_size, time.monotonic() + patience
+    while log.stat().st_size == before and time.monotonic() < until:
+        time.sleep(0.002)
