@@ -336,7 +336,13 @@ def test_draws_that_are_repeated_together_have_the_law_of_single_ones() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    for bad in ({"shape": ()}, {"shape": (0, 2)}, {"shape": (1 << 13, 1 << 13)}, {"shape": (2,), "noise": "uniform"}):
+    for bad in (
+        {"shape": ()},
+        {"shape": (0, 2)},
+        {"shape": (1 << 13, 1 << 13)},
+        {"shape": (1 << 26,)},
+        {"shape": (2,), "noise": "uniform"},
+    ):
         with pytest.raises(BadInput) as refused:
             Mst(scale=1, **bad)
         assert refused.value.hint

@@ -30,7 +30,8 @@ from sfumato.noise import Source, categorical
 FINE = 64
 """Distances are summed exactly, in steps of 1/64 of a count."""
 
-_MOST_CELLS = 1 << 24
+_MOST_CELLS = 1 << 25
+"""What the tables of all pairs may have in all: each is looked at in every round."""
 _QUIET = 0.01
 """Noise is taken to be at least this loud by whoever fits a model to it."""
 
@@ -144,10 +145,10 @@ class Rounds(Mechanism[Table, Synthesis]):
         for bins in self.shape:
             if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
                 raise BadInput("a column has fewer than one code", hint="give each column's number of codes")
-        widest = sorted(self.shape)[-2:]
-        if widest[0] * widest[-1] > _MOST_CELLS and len(self.shape) > 1:
+        if max(*self.shape, sum(self.shape[i] * self.shape[j] for i, j in self.pairs)) > _MOST_CELLS:
             raise BadInput(
-                "a table of two columns has more than 2^24 cells", hint="put wide columns into fewer, public bins"
+                "all tables of two columns have more than 2^25 cells together",
+                hint="put wide columns into fewer, public bins",
             )
         _ = self.purse
 
