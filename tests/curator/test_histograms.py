@@ -182,3 +182,14 @@ def test_ranges_of_sums(make: Make) -> None:
     found = session.ask(text, epsilon=5, workload="ranges", confidence="0.9999999999").range(10, 19)
     assert found.within is not None
     assert abs(rows(found) - 100 * sum(range(10, 20))) <= found.within
+
+
+@pytest.mark.parametrize("workload", ["bins", "ranges", "cdf"])
+def test_one_bin_alone_or_beside_others(make: Make, workload: str) -> None:
+    session = make(epsilon="100", data=table(AGES)).session()
+    alone = session.ask("SELECT HISTOGRAM(age, 0, 100) AS a FROM people", epsilon=10, workload=workload)
+    assert rows(alone.range()) == pytest.approx(9000, abs=20), "wrong by 20 with probability exp(-200)"
+    beside = session.ask(
+        "SELECT sex, HISTOGRAM(age, 0, 100) AS a FROM people GROUP BY sex", epsilon=10, workload=workload
+    )
+    assert rows(beside.range(sex="F")) == pytest.approx(4500, abs=40)

@@ -43,6 +43,7 @@ QUESTION = "SELECT g, COUNT(*), SUM(x), AVG(x), COUNT(DISTINCT person) FROM peop
 ROWWISE = "SELECT g, COUNT(*), SUM(x), AVG(x) FROM people WHERE f GROUP BY g"
 DIFFERENT = "SELECT COUNT(*), COUNT(DISTINCT CASE WHEN x IS NULL OR x <> 3 THEN g END) FROM people"
 PLACES = "SELECT MEDIAN(x) FROM people WHERE x IS NOT NULL"
+BINS = "SELECT HISTOGRAM(x, 0, 3, 5, 10), COUNT(*) FROM people"
 EVERYONE = "SELECT COUNT(*), SUM(x), AVG(x) FROM people"
 
 
@@ -116,6 +117,19 @@ def nowhere_is_a_place(place: int, keys: list[str], width: int, weigh: Weigh, *,
     )
 
 
+def one_edge_up(x: exp.Expr, edges: list[exp.Expr], names: tuple[str, ...]) -> exp.Expr:
+    """An edge in the bin below it."""
+    return ORIGINAL_HALVED(x, edges, names).transform(
+        lambda node: exp.LTE(this=node.this, expression=node.expression) if isinstance(node, exp.LT) else node
+    )
+
+
+def without_ends(x: exp.Expr, edges: list[exp.Expr], names: tuple[str, ...]) -> exp.Expr:
+    """All bins but the first."""
+    return exp.Literal.string(names[-1])
+
+
+ORIGINAL_HALVED = formula._halved
 ORIGINAL_WEIGHT, ORIGINAL_PLACED = emitter._weight, emitter._placed
 
 
@@ -135,6 +149,8 @@ ORIGINAL_WEIGHT, ORIGINAL_PLACED = emitter._weight, emitter._placed
         ("_weight", rounded, reaches_too_far, PLACES),
         ("_placed", of_everyone, reaches_too_far, PLACES),
         ("_placed", nowhere_is_a_place, differs, "SELECT MEDIAN(x) FROM people"),
+        ("_halved", one_edge_up, differs, BINS),
+        ("_halved", without_ends, differs, BINS),
         ("settled", unclamped, reaches_too_far, PLACES),
         ("settled", unclamped, reaches_too_far, "SELECT SUM(x) FROM people"),
         ("settled", unclamped, reaches_too_far, "SELECT AVG(x) FROM people"),

@@ -39,7 +39,17 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "d": st.sampled_from([date(1900, 1, 1), date(2020, 2, 29), date(2020, 12, 31), None]),
 }
 ROW = st.fixed_dictionaries({"person": st.sampled_from(["u", "v", "w", None]), **VALUES})
-KEYS = ["g", "k", "f", "month(d)", "x > 0", "CASE WHEN x > 0 THEN g ELSE 'none' END", "FLOOR(y)", "x % 3"]
+KEYS = [
+    "g",
+    "k",
+    "f",
+    "HISTOGRAM(x, -2, 0, 4)",
+    "month(d)",
+    "x > 0",
+    "CASE WHEN x > 0 THEN g ELSE 'none' END",
+    "FLOOR(y)",
+    "x % 3",
+]
 NUMBERS = [
     "x",
     "y",
