@@ -197,6 +197,23 @@ def test_missing_rights_are_said(where: str, tmp_path: Path) -> None:
         run(where, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 
 
+def test_the_rights_that_the_guide_grants_are_enough(where: str, tmp_path: Path) -> None:
+    """The second block of SQL in docs/engines.md, under a role of a name of our own."""
+    make(where, tmp_path, caps("1"))
+    role = f"books_{os.urandom(4).hex()}"
+    guide = (Path(__file__).parents[2] / "docs" / "engines.md").read_text()
+    granted = guide.split("```sql\n")[2].split("```")[0].replace("sfumato_books", role)
+    run(where, *granted.strip().splitlines())
+    try:
+        ledger = reopen(f"{where} options='-c role={role}'", tmp_path)
+        reserved = ledger.reserve("q", analyst="a", charge=TENTH, what={})
+        assert isinstance(reserved, Reserved)
+        assert ledger.commit(reserved, {"vectors": []}) is not None
+        ledger.verify()
+    finally:
+        run(where, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
 def test_a_policy_names_it(where: str, tmp_path: Path) -> None:
     text = POLICY.format(epsilon="1", accountant="pure", max_rows=1, per_analyst="")
     (tmp_path / "policy.toml").write_text(f'{text}\n[ledger]\nat = "postgresql:{where}"\n')
