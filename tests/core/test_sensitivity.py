@@ -70,3 +70,10 @@ def test_senseless_sensitivities_are_refused(bad: float) -> None:
 def test_a_vector_on_a_grid_needs_its_cells() -> None:
     with pytest.raises(BadInput, match="how many cells"):
         Sensitivity(Fraction(2), Fraction(1), Fraction(2)).on_grid(1)
+
+
+def test_a_unit_under_replace_holds_half_of_what_it_moves_and_all_of_what_one_cell_moves() -> None:
+    """A sensitivity of one cell is not taken for a vector's: it would understate every price of a quantile by half."""
+    assert Sensitivity.of_cells(2, 3, about=Neighbours.REPLACE).held == 3
+    assert Sensitivity.of(3, about=Neighbours.REPLACE).held == 3
+    assert Sensitivity.of(3).held == 3

@@ -8,7 +8,7 @@ from typing import final
 
 from sfumato.core.errors import BadInput
 from sfumato.core.exact import Number, non_negative, positive, sqrt_up
-from sfumato.core.neighbours import Neighbours
+from sfumato.core.neighbours import Neighbours, Relation
 
 
 @final
@@ -67,6 +67,24 @@ class Sensitivity:
             self.about,
             (self.cells or 0) + (other.cells or 0) if known else None,
         )
+
+    @property
+    def held(self) -> Fraction:
+        """The most weight of rows that one unit holds, where the cells count rows by their place.
+
+        Under replace the weight leaves some cells and comes back in others, so `l1` is twice that weight; of a reach that
+        was taken from one cell alone, where `l1` is `linf`, it is the whole.
+        """
+        match self.about.relation:
+            case Relation.ADD_REMOVE:
+                return self.l1
+            case Relation.REPLACE:
+                return max(self.l1 / 2, self.linf)
+            case Relation.SECRETS:
+                raise BadInput(
+                    "a Pufferfish promise speaks of secrets, and not of units that hold rows",
+                    hint="give a sensitivity about added, removed or replaced units",
+                )
 
     def scaled(self, factor: Number) -> Sensitivity:
         """After every cell is multiplied by `factor`, which is positive."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, final
 from sfumato.accounting import BoundedRange, Composed, Loss, Zcdp, calibrate, compose
 from sfumato.core.errors import BadInput
 from sfumato.core.exact import Number, fraction, positive, probability, sqrt_up
-from sfumato.core.neighbours import Neighbours, Relation
+from sfumato.core.neighbours import Neighbours
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms.base import Mechanism
 from sfumato.mechanisms.quantile.tally import Tally, checked_size
@@ -62,15 +62,6 @@ def wholes(levels: Sequence[Fraction]) -> tuple[tuple[int, ...], int]:
     """Numerators over the common denominator, and that denominator."""
     bottom = lcm(*(q.denominator for q in levels))
     return tuple(q.numerator * (bottom // q.denominator) for q in levels), bottom
-
-
-def unit_weight(reach: Sensitivity) -> Fraction:
-    """The most weight that one unit holds.
-
-    `l1` is how far one unit moves the tally: what it holds under add/remove; under replace it takes away up to its weight
-    and puts as much elsewhere, and as every unit may stand anywhere on the lattice, l1 is twice that weight.
-    """
-    return reach.l1 / 2 if reach.about.relation is Relation.REPLACE else reach.l1
 
 
 class OnLattice(Mechanism[Any, Any]):

@@ -8,7 +8,7 @@ from typing import Any
 from sfumato.core.errors import BadInput
 from sfumato.core.exact import Number, positive, probability
 from sfumato.core.sensitivity import Sensitivity
-from sfumato.mechanisms.quantile.asked import OnLattice, levels_of, unit_weight, wholes
+from sfumato.mechanisms.quantile.asked import OnLattice, levels_of, wholes
 from sfumato.mechanisms.quantile.chain import outputs
 from sfumato.mechanisms.quantile.independent import IndependentQuantiles
 from sfumato.mechanisms.quantile.joint_exponential import WIDEST, JointExponential
@@ -48,7 +48,7 @@ def choose(
     paid: dict[str, Any] = {"sensitivity": reach, "epsilon": target, "delta": mass}
     if len(levels) == 1:
         return IndependentQuantiles.calibrate(**own, **paid)
-    if reach.l1 and rows * piece * target / unit_weight(reach) < _FEW:
+    if reach.l1 and rows * piece * target / reach.held < _FEW:
         return TreeQuantiles.calibrate(bins=min(size, _BINS), fan_out=_FAN_OUT, **own, **paid)
     fine = _finest(size, len(levels), WIDEST)
     if rows <= _MOST_ROWS and fine >= max(1 << 8, rows >> 4) and wholes(levels)[1] <= 1 << 10:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadInput
 from sfumato.core.neighbours import Relation
 from sfumato.core.sensitivity import Sensitivity
-from sfumato.mechanisms.quantile.asked import levels_of, unit_weight
+from sfumato.mechanisms.quantile.asked import levels_of
 from sfumato.mechanisms.quantile.ranks import RankDistance
 from sfumato.mechanisms.quantile.tally import Tally
 from sfumato.noise.plateaus import Runs
@@ -53,7 +53,7 @@ class Quantile:
 
     def moved(self, reach: Sensitivity) -> Fraction:
         if reach.about.relation is Relation.REPLACE:
-            return unit_weight(reach)
+            return reach.held
         return max(self.level, 1 - self.level) * reach.l1
 
     def runs(self, tally: Tally, size: int, smooth: int, within: int | None) -> Runs:
@@ -77,7 +77,7 @@ class Largest:
         return 1
 
     def moved(self, reach: Sensitivity) -> Fraction:
-        return max(unit_weight(reach), Fraction(1)) if reach.l1 else Fraction(0)
+        return max(reach.held, Fraction(1)) if reach.l1 else Fraction(0)
 
     def runs(self, tally: Tally, size: int, smooth: int, within: int | None) -> Runs:
         """Within `smooth` of t the best point is the rightmost, or the largest row itself."""
@@ -108,7 +108,7 @@ class Mean:
             raise BadInput(
                 "inverse sensitivity for the mean is about replaced rows", hint="release a noisy sum and count instead"
             )
-        return unit_weight(reach)
+        return reach.held
 
     def runs(self, tally: Tally, size: int, smooth: int, within: int | None) -> Runs:
         n = tally.total
@@ -138,7 +138,7 @@ class Count:
         return 1
 
     def moved(self, reach: Sensitivity) -> Fraction:
-        return unit_weight(reach)
+        return reach.held
 
     def runs(self, tally: Tally, size: int, smooth: int, within: int | None) -> Runs:
         if size > _COUNTED:

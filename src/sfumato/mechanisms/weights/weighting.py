@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.core.errors import BadInput
 from sfumato.core.exact import Number, positive, sqrt_up
-from sfumato.core.neighbours import Neighbours, Relation
+from sfumato.core.neighbours import Neighbours
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms.base import Case, Mechanism
 from sfumato.mechanisms.law import Law
@@ -66,7 +66,7 @@ class Weighting(Mechanism[Rows, Steps]):
     def steps(self, sensitivity: Sensitivity | Number) -> Sensitivity:
         """How many steps one unit moves the tilt, from how far it moves the counts of rows by codes."""
         reach = Sensitivity.of(sensitivity)
-        weight = unit_weight(reach)
+        weight = reach.held
         if weight == 0:
             return Sensitivity.of(0, about=reach.about)
         d = self.reference.columns.width
@@ -163,7 +163,7 @@ class Weighting(Mechanism[Rows, Steps]):
             raise BadInput("the reference is not a public table", hint="give Reference.of(columns, table)")
         if reach.l1 == 0:
             raise BadInput("nothing to protect: the sensitivity is 0", hint="a public value needs no mechanism")
-        row = unit_weight(reach) * reference.farthest(reach.about.relation) / size
+        row = reach.held * reference.farthest(reach.about.relation) / size
         if "penalty" not in public:
             public["penalty"] = usual_penalty(row, reference.columns.width, target)
         public.setdefault("tolerance", row * _LOOSE)
@@ -174,23 +174,6 @@ class Weighting(Mechanism[Rows, Steps]):
         amount = cls.quietest(unit.steps(reach), epsilon, delta, unit.step)
         result: Self = made(**{cls.noise_field: amount, **public})
         return result
-
-
-def unit_weight(reach: Sensitivity) -> Fraction:
-    """The most weight of rows that one unit holds, from how far it moves the counts of rows by codes.
-
-    Under replace the weight leaves some cells and comes back in others, so `l1` is twice that weight; of a reach that was
-    taken from one cell alone, where `l1` is `linf`, it is the whole.
-    """
-    match reach.about.relation:
-        case Relation.ADD_REMOVE:
-            return reach.l1
-        case Relation.REPLACE:
-            return max(reach.l1 / 2, reach.linf)
-        case Relation.SECRETS:
-            raise BadInput(
-                "weights were asked for a Pufferfish promise", hint="they are about added, removed or replaced units"
-            )
 
 
 def usual_penalty(row: Fraction, width: int, epsilon: Fraction) -> Fraction:
