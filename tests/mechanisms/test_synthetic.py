@@ -231,6 +231,29 @@ def test_scores_reach_what_is_charged() -> None:
     assert (choice.scores(one) - choice.scores(none)).tolist() == [SCORE_STEPS, -SCORE_STEPS // 2]
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_choices_and_noise_are_drawn_as_they_are_priced(noise: str) -> None:
+    """What a run draws, beside the law of the mechanism that was priced: each frequency, and the noise's mean square, lie
+    within 7 standard errors (false alarms below 1e-10)."""
+    mechanism = Aim((2, 2, 2), "5/2", noise)  # type: ignore[arg-type]
+    table = Table.of((2, 2, 2), [[0, 0, 0]] * 6 + [[1, 0, 1]] * 3)
+    choice = Choose(
+        ((0,), (0, 1), (1, 2)), (np.zeros(2), np.ones((2, 2)), np.full((2, 2), 2.0)), (0.0,) * 3, Fraction(1, 9)
+    )
+    count, bits = 30_000, 160
+    drawn = list(mechanism._outcomes(choice, table, count, system_source()))
+    priced = Exponential(3, mechanism.purse.rate(Fraction(1, 9)) / SCORE_STEPS, 1).law(choice.scores(table))
+    for place, columns in enumerate(choice.candidates):
+        chance = priced.weights[place][0] / 2.0**bits
+        assert 0.02 < chance < 0.98
+        assert abs(drawn.count(columns) / count - chance) < 7 * math.sqrt(chance * (1 - chance) / count)
+    heard = list(mechanism._outcomes(Measure((0,), Fraction(1, 9)), table, count, system_source()))
+    squares = np.array([each.counts - table.marginal((0,)) for each in heard if isinstance(each, Measured)]) ** 2.0
+    expected = mechanism.purse.law(Fraction(1, 9)).mean_square
+    assert abs(squares.mean() / expected - 1) < 7 * math.sqrt(5 / (2 * count))
+    assert all(isinstance(each, Measured) and abs(each.deviation**2 / expected - 1) < 1e-9 for each in heard)
+
+
 def test_distances_are_exact_however_large() -> None:
     huge = np.full(1000, 1 << 54, dtype=np.int64)
     assert distance(huge, np.zeros(1000)) == 1 << 60
