@@ -183,6 +183,24 @@ def test_an_open_ledger_does_not_compute_again_what_was_hidden_from_it(tmp_path:
         reopen(path)
 
 
+def test_what_another_thread_has_read_since_is_not_missed(tmp_path: Path) -> None:
+    """A view that was taken before a record was written does not have it, and nothing is wrong with that."""
+    ledger = make(tmp_path / "t.ledger", caps("1"))
+
+    def ask() -> None:
+        reserved = ledger.reserve("q", analyst="ana", charge=TENTH, what={})
+        assert isinstance(reserved, Reserved)
+        ledger.commit(reserved, {"value": "42"})
+        assert ledger.find("q") is not None
+
+    with ledger._reading() as (transaction, head):
+        other = threading.Thread(target=ask)
+        other.start()
+        other.join()
+        assert ledger._about(transaction, head, "q") == []
+    assert [record.n for record in ledger.about("q")] == [2, 3]
+
+
 def test_an_old_backup_put_back_is_noticed(tmp_path: Path) -> None:
     path, copy = tmp_path / "t.ledger", tmp_path / "old.ledger"
     ledger = _five_questions(path)

@@ -140,18 +140,18 @@ class Ledger:
         with self._reading() as (transaction, head):
             self._refuse_asking(head.totals, analyst, policy)
             for key in keys:
-                done = self._paid_for(transaction, key, analyst)
+                done = self._paid_for(transaction, head, key, analyst)
                 if done is None:
                     return None
                 found.append(_committed(key, done, replayed=True))
         return found
 
-    def _paid_for(self, transaction: Transaction, key: str, analyst: str) -> Record | None:
+    def _paid_for(self, transaction: Transaction, head: Head, key: str, analyst: str) -> Record | None:
         """The answer of a question that this analyst has paid for. That they have is remembered: it stays true."""
         place = self._bought.get((key, analyst))
         if place is not None and (row := transaction.row(place)) is not None and row.key == key:
             return self._unchanged(_record(row))
-        earlier = self._about(transaction, key)
+        earlier = self._about(transaction, head, key)
         done = next((record for record in earlier if record.kind is Kind.COMMIT), None)
         if done is None or not _paid(earlier, analyst):
             return None
@@ -174,7 +174,7 @@ class Ledger:
     ) -> tuple[Reserved | Committed, Head]:
         if charge.amount < 0 or charge.failure < 0:
             raise BadInput("a charge was negative, and there are no refunds", hint="charge what the loss says")
-        earlier = self._about(transaction, key)
+        earlier = self._about(transaction, head, key)
         paid = _paid(earlier, analyst)
         done = next((record for record in earlier if record.kind is Kind.COMMIT), None)
         if done is not None and paid:
@@ -204,7 +204,7 @@ class Ledger:
         Whatever is stored first is the answer: the caller must hand out what comes back, not what it computed.
         """
         with self._writing() as (transaction, head):
-            earlier = self._about(transaction, reserved.key)
+            earlier = self._about(transaction, head, reserved.key)
             done = next((record for record in earlier if record.kind is Kind.COMMIT), None)
             if done is not None:
                 return _committed(reserved.key, done, replayed=True)
@@ -226,8 +226,8 @@ class Ledger:
 
     def find(self, key: str) -> Committed | None:
         """A committed answer, charging nobody: for those who have paid."""
-        with self._reading() as (transaction, _):
-            done = next((each for each in self._about(transaction, key) if each.kind is Kind.COMMIT), None)
+        with self._reading() as (transaction, head):
+            done = next((each for each in self._about(transaction, head, key) if each.kind is Kind.COMMIT), None)
         return None if done is None else _committed(key, done, replayed=True)
 
     def receipt(self, n: int, *, analyst: str) -> tuple[Committed, Mapping[str, Any]] | None:
@@ -235,11 +235,11 @@ class Ledger:
 
         None for whoever did not, and for a record that is no answer: nobody learns which.
         """
-        with self._reading() as (transaction, _):
+        with self._reading() as (transaction, head):
             row = transaction.row(n)
             if row is None or row.kind != Kind.COMMIT.value or row.key is None:
                 return None
-            about = self._about(transaction, row.key)
+            about = self._about(transaction, head, row.key)
         done = next((record for record in about if record.n == n), None)
         paid = [record for record in about if record.kind is Kind.RESERVE and record.body["analyst"] == analyst]
         if done is None or not paid:
@@ -295,8 +295,8 @@ class Ledger:
 
     def about(self, key: str) -> list[Record]:
         """Every record of one question or release, oldest first."""
-        with self._reading() as (transaction, _):
-            return self._about(transaction, key)
+        with self._reading() as (transaction, head):
+            return self._about(transaction, head, key)
 
     def refuse_frozen(self, analyst: str) -> None:
         """NotAllowed while the owner has stopped this analyst, or everyone."""
@@ -394,13 +394,15 @@ class Ledger:
         transaction.append(_row(record, body.get("key")), _head_row(after, self._key))
         return record
 
-    def _about(self, transaction: Transaction, key: str) -> list[Record]:
+    def _about(self, transaction: Transaction, head: Head, key: str) -> list[Record]:
         """The records of a question, all of them and each as it was when the chain was verified.
 
         An answer that was changed since is not replayed, and one that was hidden since is not computed again for nothing.
         """
         found = [self._unchanged(_record(row)) for row in transaction.rows_about(key)]
-        missing = self._places.get(key, {}).keys() - {record.n for record in found}
+        # Another thread may have read further than this view goes.
+        seen = [n for n in list(self._places.get(key, ())) if n <= head.n]
+        missing = set(seen) - {record.n for record in found}
         if missing:
             raise _broken(f"record {min(missing)} is no longer where it was when it was read before")
         return found
