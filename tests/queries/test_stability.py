@@ -44,6 +44,7 @@ KEYS = [
     "k",
     "f",
     "HISTOGRAM(x, -2, 0, 4)",
+    "HISTOGRAM(y, [2.5, 3, 4])",
     "month(d)",
     "x > 0",
     "CASE WHEN x > 0 THEN g ELSE 'none' END",
