@@ -254,3 +254,15 @@ def test_a_tree_says_how_wide_its_bins_are(make: Make) -> None:
 
 def _small(session: Any) -> tuple[Table, ...]:
     return tuple(replace(each, size=1000) for each in session.dataset.schema.tables)
+
+
+def test_simultaneous_bars_widen_ranks_too(make: Make) -> None:
+    session = make(epsilon="50", data=table(AGES)).session()
+    text = "SELECT sex, QUANTILE(age, 0.4, 0.5, 0.6) AS q, COUNT(age) AS n FROM people GROUP BY sex"
+    answer = session.ask(text, epsilon=4)
+    wide = answer.simultaneous()
+    assert wide.to_json()["bars"] == "together, 4", "two lists and two counts"
+    surer = answer.preview.rank_width("q", Fraction("0.9875"))
+    assert wide.ranks["q"]["rows"] == surer > answer.ranks["q"]["rows"]
+    assert wide.rows[0]["q_ranks"][1] > answer.rows[0]["q_ranks"][1]
+    assert "; –" in str(session.ask(text, epsilon=12)), "the outer two have no bar in values"

@@ -151,10 +151,16 @@ def _measuring(question: Released, more: tuple[Measure, ...]) -> Released:
 
 def together(answer: Answer) -> Answer:
     """Bars of which all hold at once with the answer's confidence: each has an equal part of what may go wrong."""
-    bars = sum(isinstance(cell, Estimate) and cell.within is not None for row in answer.result.rows for cell in row)
+    ranked = [place for place, name in enumerate(answer.columns) if name in answer.preview.quantiles]
+    bars = sum(
+        (isinstance(cell, Estimate) and cell.within is not None) or place in ranked
+        for row in answer.result.rows
+        for place, cell in enumerate(row)
+    )
     confidence = answer.preview.confidence
     wide = reopened(answer, confidence=1 - (1 - confidence) / max(1, bars))
-    return replace(wide, preview=replace(wide.preview, confidence=confidence), bars=f"together, {bars}")
+    narrow = replace(wide.preview, confidence=confidence)
+    return replace(wide, preview=narrow, sources=wide.sources or (wide.preview,), bars=f"together, {bars}")
 
 
 def paid(answer: Answer, column: str) -> list[Estimate]:

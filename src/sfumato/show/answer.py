@@ -72,17 +72,21 @@ def _quantile(row: Mapping[str, Any], name: str, known: Mapping[str, Any], *, la
     several = isinstance(row[name], list)
     values, highs, ranks = (row[key] if several else [row[key]] for key in (name, f"{name}_high", f"{name}_ranks"))
     shown = "; ".join("–" if value is None else _spelled(value, lang) for value in values)
-    if None not in highs and not isinstance(values[0], float):
+    if any(high is not None for high in highs):
         lows = row[f"{name}_low"] if several else [row[f"{name}_low"]]
-        bar = "; ".join(f"{low} … {high}" for low, high in zip(lows, highs, strict=True))
-    elif None not in highs:
-        widths = [localised(f"{high - value:.3g}", lang) for value, high in zip(values, highs, strict=True)]
-        bar = f"±{'; ±'.join(widths)}"
+        bar = "; ".join(_ends(*each, lang) for each in zip(values, lows, highs, strict=True))
     elif None not in ranks:
         bar = f"±{percent(max(ranks), lang=lang)} {'des rangs' if lang == 'fr' else 'of ranks'}"
     else:
         bar = f"±{decimal(math.ceil(known['rows']), lang=lang)} {'rangs' if lang == 'fr' else 'ranks'}"
     return [f"[{shown}]" if several else shown, bar]
+
+
+def _ends(value: Any, low: Any, high: Any, lang: str) -> str:
+    """The half-width of a number, or both ends of a day or a category."""
+    if high is None:
+        return "–"
+    return f"±{localised(f'{high - value:.3g}', lang)}" if isinstance(value, float) else f"{low} … {high}"
 
 
 def _spelled(value: Any, lang: str) -> str:
