@@ -13,6 +13,7 @@ from sfumato.core.exact import Number, decimal_text
 from sfumato.curator.dummy import STAMP
 from sfumato.curator.ledger.ledger import Left, Position
 from sfumato.curator.ledger.records import Charge
+from sfumato.curator.notes import notes
 from sfumato.curator.preview import Preview
 from sfumato.curator.statistics import chosen_by_noise, compare, covariance, covering, laws, paid, together
 from sfumato.queries.answer import Estimate, Estimates, Result
@@ -135,6 +136,7 @@ class Answer:
             "covers": self.covers,
             "bars": self.bars or "each by itself",
             "laws": laws(self.preview),
+            "notes": list(notes(self.preview, self.result)),
             "chosen_by_noise": list(chosen_by_noise(self.preview.bounded.question)),
             **({"ranks": self.ranks} if self.preview.quantiles else {}),
             "threshold": self.preview.threshold,

@@ -143,8 +143,9 @@ def footer(body: Mapping[str, Any], *, lang: str = "en") -> list[str]:
     said = [f" {paid} · {body['noise']}", f" {counted}; {covers}"]
     ranked = ranks(body.get("ranks", {}), lang=lang)
     withheld_ = withheld(body.get("threshold"), french=french)
+    known = notes(body.get("notes", []), french=french)
     chosen = chosen_by_noise(body.get("chosen_by_noise", []), french=french)
-    return [*said, *ranked, *chosen, *withheld_, *missing(body.get("missing", {}), french=french)]
+    return [*said, *known, *ranked, *chosen, *withheld_, *missing(body.get("missing", {}), french=french)]
 
 
 def _covers(body: Mapping[str, Any], *, french: bool) -> str:
@@ -156,6 +157,24 @@ def _covers(body: Mapping[str, Any], *, french: bool) -> str:
     if str(body.get("bars", "")).startswith("together"):
         said += " ; toutes ensemble" if french else "; all of them together"
     return said
+
+
+_NOTES = {
+    "SF009": (
+        "a filter that looks at one person: safe, and mostly noise",
+        "un filtre sur une personne : sûr, et surtout du bruit",
+    ),
+    "SF012": (
+        "groups of this size are smaller than the bars at this price",
+        "des groupes de cette taille sont plus petits que les barres à ce prix",
+    ),
+    "SF020": ("a count came out below zero: noise does that", "un compte est sorti sous zéro : c'est le bruit"),
+}
+
+
+def notes(codes: Sequence[str], *, french: bool) -> list[str]:
+    """What is allowed and should be known; `sfumato explain` tells the rest."""
+    return [f" {code} {_NOTES[code][french]} -> sfumato explain {code}" for code in codes]
 
 
 def chosen_by_noise(clauses: Sequence[str], *, french: bool) -> list[str]:

@@ -140,6 +140,8 @@ def show_previews(previews: list[Preview], session: Session | RemoteSession, for
 
     from sfumato.core.exact import decimal_text
     from sfumato.curator.door.remote import RemoteSession
+    from sfumato.curator.notes import notes
+    from sfumato.show.answer import notes as shown_notes
     from sfumato.show.text import localised
 
     left = session.left()
@@ -159,6 +161,7 @@ def show_previews(previews: list[Preview], session: Session | RemoteSession, for
                 "noise": preview.noise(),
                 "cells": None if preview.bounded.private else preview.bounded.size,
                 "threshold": preview.threshold,
+                "notes": list(notes(preview)),
                 **({"strategies": _compared(preview)} if preview.workload != "bins" else {}),
             }
         )
@@ -197,6 +200,8 @@ def show_previews(previews: list[Preview], session: Session | RemoteSession, for
             )
             click.echo(f" {words[4]:<9} {at} ; δ {spent}" if french else f" {words[4]:<9} {at}; δ {spent}")
         click.echo(f" {words[3]:<9} {preview.noise()}")
+        for line in shown_notes(notes(preview), french=french):
+            click.echo(line)
         for each in preview.comparisons():
             for line in each.shown(scale=float(preview.bounded.whole), french=french).splitlines():
                 click.echo(f" {'':<9} {line}")
