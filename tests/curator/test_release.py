@@ -586,6 +586,27 @@ def test_a_place_that_cannot_be_written_is_said(make: Make, tmp_path: Path) -> N
         published(make()).save(blocked / "out")
 
 
+def test_nobody_ever_sees_half_a_folder(tmp_path: Path) -> None:
+    """Someone who looks all the time sees no folder, and then all of its two hundred files."""
+    from threading import Event, Thread
+
+    out, seen, done = tmp_path / "out", set(), Event()
+
+    def look() -> None:
+        while not done.is_set():
+            if out.exists():
+                seen.add(len(list(out.iterdir())))
+
+    looker = Thread(target=look)
+    looker.start()
+    write_folder(out, {f"file-{i}": b"1" for i in range(200)})
+    time.sleep(0.05)
+    done.set()
+    looker.join()
+    assert seen == {200}
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
 def test_a_draft_is_renamed_or_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError("disk full")
