@@ -679,9 +679,9 @@ def test_killed_at_any_moment_nothing_is_half_written_or_charged_twice(tmp_path:
 
 
 @pytest.mark.torture
-def test_killed_at_forty_moments(tmp_path: Path, record_property: Any) -> None:
-    finished = _killed_anywhere(tmp_path, [0.1 + 0.15 * each for each in range(40)])
-    record_property("kills", 40 - finished)
+def test_killed_at_sixteen_moments(tmp_path: Path, record_property: Any) -> None:
+    finished = _killed_anywhere(tmp_path, [0.05 + 0.3 * each for each in range(16)])
+    record_property("kills", 16 - finished)
 
 
 def test_a_source_that_fails_after_the_charge_is_taken_up_later(
