@@ -189,6 +189,34 @@ def test_what_is_refused_leaves_nothing_behind(
     assert budget(folder)["spent"]["epsilon"] == "0"
 
 
+@pytest.mark.slow
+def test_products_without_a_bulletin(folder: Path) -> None:
+    line = "sfumato release make counts:sex means:hours/sex quantiles:hours/sex@0.25,0.75 --epsilon 0.6 --output out"
+    run(folder, line)
+    assert {path.name for path in (folder / "out").glob("*.csv")} == {
+        *("counts-sex.csv", "means-hours-sex.csv", "quantiles-hours-sex.csv")
+    }
+    assert "charged 0" in run(folder, line).stderr, "the same products at the same price are the same release"
+    assert budget(folder)["spent"]["epsilon"] == "0.6"
+    for wrong in ("counts", "means:a,b", "quantiles:hours", "median:hours"):
+        assert "is no product" in run(folder, f"sfumato release make {wrong} --epsilon 1 --output x", code=2).stderr
+
+
+def test_an_audit_is_recorded_for_certificates(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One mechanism stands for all of them, which take minutes."""
+    import sfumato.mechanisms
+    from sfumato.core.canonical import digest
+    from sfumato.mechanisms import Laplace
+
+    monkeypatch.setattr(sfumato.mechanisms, "ALL", (Laplace,))
+    run(folder, "sfumato audit Laplace --record", code=2)
+    run(folder, "sfumato audit --runs 2000 --record")
+    run(folder, "sfumato release make counts:sex --epsilon 1 --output out")
+    audit = json.loads((folder / "out" / "certificate.json").read_text())["audit"]
+    assert audit["digest"] == digest(json.loads((folder / "home" / "audit.json").read_text()))
+    assert audit["says"].startswith("1 mechanisms attacked, none caught")
+
+
 EVERY_KIND = """
 [release]
 name = "all"

@@ -67,6 +67,14 @@ def _home(home: Home, lang: Lang) -> Iterator[Finding]:
             yield what, "ok", str(path), 0
         else:
             yield what, "note", _word(lang, f"{path} is made by init", f"{path} sera créé par init"), 0
+    if home.signing_file.exists():
+        open_to_others = stat.S_IMODE(home.signing_file.stat().st_mode) & ~0o600
+        says = _word(
+            lang,
+            f"others may open {home.signing_file}: chmod 600",
+            f"d'autres peuvent ouvrir {home.signing_file} : chmod 600",
+        )
+        yield what, *(("wrong", says, 6) if open_to_others else ("ok", str(home.signing_file), 0))
     for copy in home.copies():
         yield _word(lang, "copy", "copie"), "note", str(copy), 0
 

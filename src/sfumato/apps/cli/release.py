@@ -109,6 +109,41 @@ def run(
     )
 
 
+@command.command()
+@click.argument("products", nargs=-1, required=True)
+@click.option("--epsilon", required=True, help="of all products together")
+@click.option("--delta", default="0", show_default=True, help="at which the release's own epsilon is stated")
+@click.option("--name", default="release", show_default=True, help="of the release; its contents are its edition")
+@click.option("--output", "folder", type=click.Path(file_okay=False), required=True, help="the folder")
+@options.policy
+@options.lang
+def make(
+    products: tuple[str, ...], epsilon: str, delta: str, name: str, folder: str, policy_file: str, lang: Lang
+) -> None:
+    """Publish PRODUCTS without a bulletin: counts:sex,education  means:hours/sex  histogram:age  quantiles:age@0.1,0.5
+
+    A product is KIND:COLUMNS, then /KEYS, then @LEVELS of quantiles. The same products at the same price are the same release.
+    """
+    from sfumato.curator.dataset import open_dataset
+    from sfumato.curator.release.published import CERTIFICATE
+    from sfumato.curator.release.spelled import add
+
+    publication = open_dataset(policy_file).publish(epsilon=epsilon, delta=delta, name=name)
+    for text in products:
+        add(publication, text)
+    offer, place = publication.price(), Path(folder)
+    earlier = offer.earlier()
+    if place.exists():
+        _refuse_other(place, "" if earlier is None else f"r-{earlier.n:06d}", offer.dataset.policy.id)
+    with waiting("…"):
+        publication.save(place)
+    click.echo(place / CERTIFICATE)
+    paid = publication.release().charged.amount
+    talk(
+        lang, en=f"published, charged {decimal_text(paid)}", fr=f"publié, débité {decimal_text(paid)}".replace(".", ",")
+    )
+
+
 @command.command("list")
 @options.policy
 @options.formats("table", "json", "csv")

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
 
+from sfumato.accounting import Loss
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.sensitivity import Sensitivity
+from sfumato.curator.ledger.records import Charge
+from sfumato.mechanisms import Mechanism
 from sfumato.queries.bounded import Bounded, sparse
 from sfumato.queries.expression import Field, Measure
 from sfumato.queries.frame import Frame
 from sfumato.queries.plan import Aggregate
 from sfumato.queries.rows import declared_of
 from sfumato.queries.schema import Column
+
+if TYPE_CHECKING:
+    from sfumato.curator.session import Session
 
 
 @final
@@ -61,3 +68,18 @@ class Rowed:
     def reach(self) -> Sensitivity:
         """How much weight of rows one unit moves."""
         return self.bounded.sensitivity
+
+    def what(self, session: Session, mechanism: Mechanism[Any, Any], losses: Sequence[Loss]) -> dict[str, Any]:
+        """What the ledger keeps beside the charge of a mechanism that takes these rows."""
+        return {
+            "plan": self.bounded.key,
+            "version": session.dataset.policy.version,
+            "mechanisms": [mechanism.describe()],
+            "losses": [dict(loss.describe()) for loss in losses],
+        }
+
+
+def charge_of(session: Session, losses: Sequence[Loss]) -> Charge:
+    """What losses cost in the currency of the budget."""
+    spent = [session.dataset.budget.cost(loss) for loss in losses]
+    return Charge(sum((each.amount for each in spent), Fraction(0)), sum((each.failure for each in spent), Fraction(0)))

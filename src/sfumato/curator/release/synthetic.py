@@ -19,7 +19,7 @@ from sfumato.core.exact import Number, decimal_text, fraction
 from sfumato.curator.certificate.described import noise
 from sfumato.curator.ledger.ledger import Committed
 from sfumato.curator.ledger.records import Charge
-from sfumato.curator.release.coded import Rowed
+from sfumato.curator.release.coded import Rowed, charge_of
 from sfumato.curator.release.product import Portion, Stored
 from sfumato.curator.release.table import Table
 from sfumato.queries.schema import Column as Declared
@@ -132,16 +132,10 @@ class SyntheticPart:
 
     @cached_property
     def charge(self) -> Charge:
-        spent = self.session.dataset.budget.cost(self.losses[0])
-        return Charge(spent.amount, spent.failure)
+        return charge_of(self.session, self.losses)
 
     def what(self) -> dict[str, Any]:
-        return {
-            "plan": self.rowed.bounded.key,
-            "version": self.session.dataset.policy.version,
-            "mechanisms": [self.mechanism.describe()],
-            "losses": [dict(loss.describe()) for loss in self.losses],
-        }
+        return self.rowed.what(self.session, self.mechanism, self.losses)
 
     def compute(self) -> Stored:
         """Marginals are measured once; rows are drawn once, and kept, so that every run hands out the same."""

@@ -16,7 +16,7 @@ from sfumato.core.private import Private
 from sfumato.curator.certificate.described import noise
 from sfumato.curator.ledger.ledger import Committed
 from sfumato.curator.ledger.records import Charge
-from sfumato.curator.release.coded import Rowed
+from sfumato.curator.release.coded import Rowed, charge_of
 from sfumato.curator.release.product import Portion, Stored
 from sfumato.curator.release.table import Table
 from sfumato.queries.schema import Column
@@ -129,16 +129,10 @@ class WeightsPart:
 
     @cached_property
     def charge(self) -> Charge:
-        spent = self.session.dataset.budget.cost(self.losses[0])
-        return Charge(spent.amount, spent.failure)
+        return charge_of(self.session, self.losses)
 
     def what(self) -> dict[str, Any]:
-        return {
-            "plan": self.rowed.bounded.key,
-            "version": self.session.dataset.policy.version,
-            "mechanisms": [self.mechanism.describe()],
-            "losses": [dict(loss.describe()) for loss in self.losses],
-        }
+        return self.rowed.what(self.session, self.mechanism, self.losses)
 
     def compute(self) -> Stored:
         return {"tilt": [int(step) for step in self.mechanism.release(self._exact(), self.rowed.reach).value]}
