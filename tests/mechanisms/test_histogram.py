@@ -22,10 +22,12 @@ from sfumato.mechanisms.histogram.nest import Nest
 from sfumato.mechanisms.histogram.nominal import Nominal
 from sfumato.mechanisms.histogram.privelet import (
     Haar,
+    add_laplace_noise,
     compute_whaar_weights,
     haar_wavelet_transform,
     inverse_haar_wavelet_transform,
     pad_to_power_of_two,
+    wasserstein_distance,
 )
 from sfumato.mechanisms.histogram.product import Product, privelet_plus
 from sfumato.mechanisms.histogram.refined import Refined
@@ -364,6 +366,25 @@ def test_the_functions_of_the_note() -> None:
             pad_to_power_of_two(wrong)
     with pytest.raises(BadInput, match="power of two"):
         compute_whaar_weights(12)
+
+
+def test_noise_goes_by_the_inverse_of_the_weight() -> None:
+    """The mean squares of 4000 draws, standard error 3.5 %, are within 30 % of the law's at each coefficient: it fails with
+    probability below 1e-9."""
+    cells = [3, 1, 4, 1, 5, 9, 2, 6]
+    exact, weights = haar_wavelet_transform(cells), compute_whaar_weights(8)
+    source = system_source()
+    drawn = np.array([add_laplace_noise(exact, 1, source=source) - exact for _ in range(4000)])
+    squares = (drawn**2).mean(axis=0) * weights**2
+    law = LaplaceHistogram.calibrate(strategy=Haar(8), epsilon=1).noise(Fraction(1)).mean_square
+    assert squares == pytest.approx(np.full(8, law), rel=0.3)
+
+
+def test_distances_know_where_bins_are() -> None:
+    """All mass from the first of four bins to the last is carried three bins; noise below 0 is no mass."""
+    assert wasserstein_distance([5, 0, 0, 0], [0, 0, 0, 7]) == 3
+    assert wasserstein_distance([5, 0, 0, 0], [2, -3, 0, 0]) == 0
+    assert wasserstein_distance([1, 1], [3, 1]) == 0.25
 
 
 def test_privelet_plus_leaves_small_axes_alone() -> None:

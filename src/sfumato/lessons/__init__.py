@@ -13,6 +13,7 @@ from sfumato.lessons.lesson import Lesson, Terms, Told
 from sfumato.lessons.mallory import LESSON as MALLORY
 from sfumato.lessons.moyennage import LESSON as MOYENNAGE
 from sfumato.lessons.patients import LESSON as PATIENTS
+from sfumato.lessons.privelet import LESSON as PRIVELET
 from sfumato.lessons.questions import LESSON as QUESTIONS
 from sfumato.lessons.sensibilite import LESSON as SENSIBILITE
 from sfumato.lessons.seuil import LESSON as SEUIL
@@ -32,6 +33,7 @@ LESSONS: tuple[Lesson, ...] = (
     QUESTIONS,
     BRUIT,
     SEUIL,
+    PRIVELET,
 )
 """The course, in the order in which it is taught: a lesson comes after those that it needs."""
 

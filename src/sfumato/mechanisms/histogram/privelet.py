@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadInput
+from sfumato.core.exact import Number
+from sfumato.mechanisms.histogram.finish import non_negative, wasserstein
 from sfumato.mechanisms.histogram.strategy import Floats, Strategy, checked_bins, first_cell
+from sfumato.noise import Source
 
 
 @final
@@ -141,3 +144,29 @@ def inverse_haar_wavelet_transform(coeffs: Sequence[float] | NDArray[Any]) -> Fl
     """The values that have these coefficients."""
     array = np.asarray(coeffs, dtype=np.float64)
     return Haar(array.size).estimate(array * compute_whaar_weights(array.size))
+
+
+def add_laplace_noise(
+    coeffs: Sequence[float] | NDArray[Any], epsilon: Number, *, source: Source | None = None
+) -> Floats:
+    """The coefficients of whole counts with the noise that keeps epsilon when one person comes or goes.
+
+    The noise on a coefficient of weight W is of scale (1 + l)/(W epsilon) for 2^l bins: inversely proportional to W, and 1 + l
+    times as wide as for one number, since a person in one bin moves 1 + l coefficients by 1/W each. It is the product's own
+    release, seen as coefficients: whole-numbered noise on whole rows (see `Haar` and `LaplaceHistogram`).
+    """
+    from sfumato.mechanisms.histogram.laplace import LaplaceHistogram
+
+    # Floored after adding a half, not rounded to even: a cell that moves by 1 moves by 1 here too, whatever it held.
+    cells = np.floor(inverse_haar_wavelet_transform(coeffs) + 0.5).astype(np.int64)
+    mechanism = LaplaceHistogram.calibrate(strategy=Haar(cells.size), epsilon=epsilon)
+    return haar_wavelet_transform(mechanism.release(cells, 1, source=source).value)
+
+
+def wasserstein_distance(u: Sequence[float] | NDArray[Any], v: Sequence[float] | NDArray[Any]) -> float:
+    """How many bins mass is carried on average to turn histogram u into v: cells below 0 are cut off, both brought to total 1.
+
+    It is about where the bins are. scipy's function of this name, called on two histograms, compares the lists of counts and
+    does not change when bins are exchanged.
+    """
+    return wasserstein(non_negative(u), non_negative(v))
