@@ -65,8 +65,8 @@ def tell(terms: Terms) -> Told:
     from sfumato.core.errors import BadInput
     from sfumato.mechanisms import Laplace
 
-    if terms.epsilon < Fraction(1, 50):
-        raise BadInput("the law of so wide a noise is not written down", hint="give --epsilon 0.02 or more")
+    if not Fraction(1, 50) <= terms.epsilon <= 40:
+        raise BadInput("the law of such a noise is not written down", hint="give --epsilon between 0.02 and 40")
     say, number, percent = terms.say, terms.number, terms.percent
     seen: dict[Fraction, tuple[tuple[float, float, float], tuple[float, float, float]]] = {}
 

@@ -128,6 +128,7 @@ def advised(epsilon: Fraction) -> tuple[tuple[str, str, Advice], ...]:
             "les mêmes, δ = 10⁻⁶",
             which(Queries(100), epsilon=epsilon, delta=DELTA),
         ),
+        ("1 000 of them, δ = 10⁻⁶", "1 000 comptes, δ = 10⁻⁶", which(Queries(1000), epsilon=epsilon, delta=DELTA)),
         ("the most common of 5", "le plus commun de 5", which(Choice(5, monotone=True), epsilon=epsilon)),
         ("the first of 100 above", "le premier de 100 au-dessus", which(Stream(100), epsilon=epsilon)),
         ("100 running totals", "100 totaux cumulés", which(Running(100), epsilon=epsilon)),
@@ -136,6 +137,10 @@ def advised(epsilon: Fraction) -> tuple[tuple[str, str, Advice], ...]:
 
 def tell(terms: Terms) -> Told:
     """Three answers: a table of finishes in words, a curve of accuracy, a table of advice."""
+    from sfumato.core.errors import BadInput
+
+    if terms.epsilon < Fraction(PRICES[0]):
+        raise BadInput("nothing is learnt from so few patients at this price", hint="give --epsilon 0.1 or more")
     say, number, percent = terms.say, terms.number, terms.percent
     learning, judged = Clinic.of(PEOPLE, terms.source), Clinic.of(TESTED, terms.source)
     best = share(correct(learning.counts(), judged), TESTED)
