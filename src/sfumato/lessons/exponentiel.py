@@ -184,11 +184,11 @@ def tell(terms: Terms) -> Told:
         ),
         answer=(
             say(
-                en="Only differences matter. The gap between the first two goes from 1 to 10, their ratio from e^(ε/2) "
-                f"to e^(5ε): the right answer now has probability "
+                en="Only differences matter. The gap between the first two goes from 1 to 10, their ratio from "
+                "exp(ε/2) to exp(5ε): the right answer now has probability "
                 f"{number(chances(choose(COUNTS, epsilon), [10 * each for each in COUNTS])[0], 5)}.",
                 fr="Seules comptent les différences. L'écart des deux premières passe de 1 à 10, leur rapport de "
-                "e^(ε/2) à e^(5ε) : la bonne réponse a maintenant la probabilité "
+                "exp(ε/2) à exp(5ε) : la bonne réponse a maintenant la probabilité "
                 f"{number(chances(choose(COUNTS, epsilon), [10 * each for each in COUNTS])[0], 5)}.",
             ),
         ),
@@ -198,13 +198,13 @@ def tell(terms: Terms) -> Told:
                 "nobody has then has probability exactly 0. With one Greek the answer “Greek” comes out with "
                 f"probability {number(there)}; take that person away and it cannot: the ratio of the two is infinite, "
                 f"and so is ε. From a public list it still has {number(absent)}, and the ratio is "
-                f"{number(there / absent)}, below e^ε = {terms.power(epsilon)}. The note's own `u` could not even be "
-                "asked: it stops with a KeyError for a name that is absent.",
+                f"{number(there / absent)}, below exp(ε) = {terms.power(epsilon)}. The note's own `u` could not even "
+                "be asked: it stops with a KeyError for a name that is absent.",
                 fr="Le code prend sa liste de réponses dans les lignes : `value_counts().index`. Une nationalité que "
                 "personne n'a y a une probabilité exactement nulle. Avec une seule personne grecque, la réponse "
                 f"« grecque » sort avec probabilité {number(there)} ; sans elle, jamais : le rapport des deux est "
                 f"infini, et ε aussi. Depuis une liste publique, il reste {number(absent)}, et le rapport vaut "
-                f"{number(there / absent)}, moins que e^ε = {terms.power(epsilon)}. La fonction `u` de la note ne "
+                f"{number(there / absent)}, moins que exp(ε) = {terms.power(epsilon)}. La fonction `u` de la note ne "
                 "pourrait même pas répondre : elle s'arrête sur une KeyError pour un nom absent.",
             ),
             say(

@@ -90,12 +90,13 @@ def detective(epsilon: Fraction, source: Source) -> tuple[float, float, float]:
     """
     import numpy as np
 
+    from sfumato.core.private import Private
     from sfumato.mechanisms import Laplace
     from sfumato.noise import uniform_below
 
     others = int(counted()[3])
     there = uniform_below(2, GUESSES, source=source)
-    seen = Laplace.calibrate(epsilon=epsilon).release(others + there, 1, source=source).value
+    seen = Laplace.calibrate(epsilon=epsilon).release(Private(others + there), 1, source=source).value
     return share(int(np.sum((seen > others) == (there == 1))), GUESSES)
 
 
@@ -140,8 +141,8 @@ def tell(terms: Terms) -> Told:
         return Picture(
             title=say(en=f"Ages in Adult, ε = {price}", fr=f"Les âges dans Adult, ε = {price}"),
             told=say(
-                en=f"Noise of ±{number(width)} (95 %) on counts of up to {number(int(exact.max()))}; {below} of "
-                f"{BINS} noisy counts were below 0 and were raised to 0.",
+                en=f"Noise of ±{number(width)} (95 %) on counts of up to {number(int(exact.max()))}; noisy "
+                f"counts that were below 0, and are raised to 0: {below} of {BINS}.",
                 fr=f"Un bruit de ±{number(width)} (95 %) sur des effectifs allant jusqu'à {number(int(exact.max()))} ; "
                 f"nombre d'effectifs bruités négatifs et relevés à 0 : {below} sur {BINS}.",
             ),
@@ -261,15 +262,16 @@ def tell(terms: Terms) -> Told:
                 "bruité : toutes les classes sont abaissées d'autant, puis coupées à 0.",
             ),
             say(
-                en="As an attack: somebody knows every age but one, and asks whether a certain 35-year-old is in the "
-                f"table. The best use of all that knowledge is to subtract it. Of {number(GUESSES)} trials, "
-                f"{percent(right[0])} were right (95 %: {percent(right[1])} to {percent(right[2])}); on average no "
-                f"attack whatever is right in more than 1/(1 + e^−ε) = {percent(best)}.",
-                fr="Comme une attaque : quelqu'un connaît tous les âges sauf un, et se demande si telle personne de "
-                "35 ans est dans la base. Le meilleur usage de tout ce savoir est de le soustraire. Sur "
-                f"{number(GUESSES)} essais, {percent(right[0])} ont donné la bonne réponse (95 % : de "
-                f"{percent(right[1])} à {percent(right[2])}) ; en moyenne, aucune attaque ne fait mieux que 1/(1 + e^−ε) = "
+                en="An attack is post-processing too. Somebody knows every age but one, and asks whether a certain "
+                "35-year-old is in the table. The best use of all that knowledge is to subtract it. Of "
+                f"{number(GUESSES)} trials, {percent(right[0])} were right (95 %: {percent(right[1])} to "
+                f"{percent(right[2])}); on average no attack whatever is right in more than 1/(1 + exp(−ε)) = "
                 f"{percent(best)}.",
+                fr="Une attaque est aussi un post-traitement. Quelqu'un connaît tous les âges sauf un, et se demande "
+                "si telle personne de 35 ans est dans la base. Le meilleur usage de tout ce savoir est de le "
+                f"soustraire. Sur {number(GUESSES)} essais, {percent(right[0])} ont donné la bonne réponse (95 % : de "
+                f"{percent(right[1])} à {percent(right[2])}) ; en moyenne, aucune attaque ne fait mieux que 1/(1 + "
+                f"exp(−ε)) = {percent(best)}.",
             ),
         ),
         chart=chart,
@@ -295,13 +297,13 @@ def tell(terms: Terms) -> Told:
                 en="The edges come from the data: `np.histogram(ages)` takes the youngest and the oldest age, 17 and "
                 f"90, and prints them. One more person, {NEWCOMER} years old, moves all the edges: the counts change "
                 f"by {number(moved)} in all where the note reckons with 1. Noise of scale 1/ε then lets through a "
-                f"likelihood ratio of e^(ε × {number(moved)}), which is {broken} here, and the new last edge, "
+                f"likelihood ratio of exp({number(moved)} ε), which is {broken} here, and the new last edge, "
                 f"{NEWCOMER}, is published without any noise. The product's edges are public; it refuses to take them "
                 "from rows.",
                 fr="Les bornes viennent des données : `np.histogram(ages)` prend le plus petit âge et le plus grand, "
                 f"17 et 90, et les imprime. Une personne de plus, de {NEWCOMER} ans, déplace toutes les bornes : les "
                 f"effectifs changent de {number(moved)} au total, là où la note compte 1. Un bruit d'échelle 1/ε "
-                f"laisse alors passer un rapport de vraisemblance de e^(ε × {number(moved)}), ici {broken}, et la "
+                f"laisse alors passer un rapport de vraisemblance de exp({number(moved)} ε), ici {broken}, et la "
                 f"nouvelle dernière borne, {NEWCOMER}, est publiée sans aucun bruit. Les bornes du produit sont "
                 "publiques ; il refuse de les prendre dans les lignes.",
             ),

@@ -166,10 +166,10 @@ def tell(terms: Terms) -> Told:
             say(
                 en=f"For the number of people, the product writes down the exact law of its output for 100 and for "
                 f"101. Over the {number(outputs)} outputs of any weight, the largest ratio of the two probabilities "
-                f"has the logarithm {number(most, 6)}: it is e^ε = {power}, and never above.",
+                f"has the logarithm {number(most, 6)}: it is exp(ε) = {power}, and never above.",
                 fr="Pour le nombre d'employés, le produit écrit la loi exacte de sa sortie, pour 100 et pour 101. Sur "
                 f"les {number(outputs)} sorties qui ont un poids, le plus grand rapport des deux probabilités a "
-                f"pour logarithme {number(most, 6)} : c'est e^ε = {power}, et jamais davantage.",
+                f"pour logarithme {number(most, 6)} : c'est exp(ε) = {power}, et jamais davantage.",
             ),
         ),
         chart=chart,
@@ -206,11 +206,11 @@ def tell(terms: Terms) -> Told:
             say(
                 en="The theorem and its proof are right: they speak of densities, since any single real number has "
                 "probability 0. What cannot be is that all values fall into an interval of ±100: Laplace noise has no "
-                f"end. A share e^(−100 ε) falls outside: {number(stray)} at ε = {price}, but {percent(weak)} at "
+                f"end. A share exp(−100 ε) falls outside: {number(stray)} at ε = {price}, but {percent(weak)} at "
                 "ε = 0.01, a value that the note itself uses for its histogram.",
                 fr="Le théorème et sa preuve sont justes : ils parlent de densités, puisque tout réel isolé a une "
                 "probabilité nulle. Ce qui est impossible, c'est que toutes les valeurs tombent dans un intervalle de "
-                f"±100 : le bruit de Laplace n'a pas de bout. Une part e^(−100 ε) tombe dehors : {number(stray)} à "
+                f"±100 : le bruit de Laplace n'a pas de bout. Une part exp(−100 ε) tombe dehors : {number(stray)} à "
                 f"ε = {price}, mais {percent(weak)} à ε = 0,01, valeur que la note elle-même prend pour son "
                 "histogramme.",
             ),

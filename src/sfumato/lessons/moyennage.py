@@ -249,7 +249,7 @@ def tell(terms: Terms) -> Told:
             (
                 "k",
                 say(en="spent kε", fr="dépensé kε"),
-                "e^kε",
+                "exp(kε)",
                 say(en="error of the mean", fr="erreur de la moyenne"),
                 say(en="of one answer at kε", fr="d'une réponse à kε"),
             ),

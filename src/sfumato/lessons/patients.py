@@ -153,8 +153,8 @@ def tell(terms: Terms) -> Told:
         nothing[epsilon] = share(len(ours) - len(known), len(ours))
         return Picture(
             title=say(
-                en=f"The mean age of nine patients, ε = {number(half)}",
-                fr=f"L'âge moyen de neuf patients, ε = {number(half)}",
+                en=f"The mean age of nine patients, ε = {number(half)} of {number(epsilon)}",
+                fr=f"L'âge moyen de neuf patients, ε = {number(half)} sur {number(epsilon)}",
             ),
             told=say(
                 en=f"The note's answers leave the ages allowed at both ends; {percent(near(theirs))} of them are "

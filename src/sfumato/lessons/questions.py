@@ -314,10 +314,10 @@ def tell(terms: Terms) -> Told:
             ),
             say(
                 en="Its ranges of ε, [0.001, 1] for statistics and [0.1, 20] for machine learning, are habits, not "
-                f"promises: e^20 is above {terms.power(20)}, and a likelihood ratio of that size protects nobody by "
+                f"promises: exp(20) is above {terms.power(20)}, and a likelihood ratio of that size protects nobody by "
                 "itself.",
                 fr="Ses plages pour ε, [0,001 ; 1] pour la statistique et [0,1 ; 20] pour l'apprentissage, sont des "
-                f"habitudes, non des promesses : e^20 dépasse {terms.power(20)}, et un rapport de vraisemblance "
+                f"habitudes, non des promesses : exp(20) dépasse {terms.power(20)}, et un rapport de vraisemblance "
                 "de cette taille ne protège personne à lui seul.",
             ),
         ),
