@@ -194,13 +194,15 @@ def test_the_three_answers() -> None:
 
 
 def test_a_patient_moves_eleven_cells() -> None:
-    """One patient more with every sign: the sensitivity that the noise is set by is reached, and not passed."""
+    """One patient more with every sign: the noise keeps exactly the price that it is sold at."""
     import numpy as np
 
     few = questions.Clinic(np.zeros((2, questions.SIGNS), dtype=np.int64), np.array([0, 1]))
     signs = np.vstack([few.signs, np.ones((1, questions.SIGNS), dtype=np.int64)])
     more = questions.Clinic(signs, np.array([0, 1, 1]))
-    assert np.abs(more.counts() - few.counts()).sum() == questions.SIGNS + 1
+    moved = int(np.abs(more.counts() - few.counts()).sum())
+    assert moved == questions.SIGNS + 1
+    assert questions.mechanism(Fraction(1)).loss(moved).epsilon(0) == pytest.approx(1)
 
 
 @pytest.mark.slow

@@ -157,10 +157,10 @@ def tell(terms: Terms) -> Told:
                 fr=f"L'âge moyen de neuf patients, ε = {number(half)} sur {number(epsilon)}",
             ),
             told=say(
-                en=f"The note's answers leave the ages allowed at both ends; {percent(near(theirs))} of them are "
+                en=f"The note's answers may leave the ages allowed; {percent(near(theirs))} of them are "
                 f"within {NEAR} years of 45.33. The product's hide the number of patients too, stay between 20 and "
                 f"100, and {percent(near(known))} are as near. With nine patients neither says much.",
-                fr="Les réponses de la note sortent des âges permis aux deux bouts ; une part de "
+                fr="Les réponses de la note peuvent sortir des âges permis ; une part de "
                 f"{percent(near(theirs))} tombe à moins de {NEAR} ans de 45,33. Celles du produit cachent aussi le "
                 f"nombre de patients, restent entre 20 et 100, et {percent(near(known))} tombent aussi près. Avec neuf "
                 "patients, ni les unes ni les autres ne disent grand-chose.",

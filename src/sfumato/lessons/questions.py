@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.mechanisms import Laplace
     from sfumato.mechanisms.which import Advice
     from sfumato.noise import Source
 
@@ -59,13 +60,12 @@ class Clinic:
         return np.asarray(rows, dtype=np.int64)
 
 
-def noisy(counts: Grid, epsilon: Fraction, source: Source) -> Any:
-    """The counts with noise. A patient is in one row, and moves its number and at most each of its signs: SIGNS + 1 cells."""
+def mechanism(epsilon: Fraction) -> Laplace:
+    """Noise for all counts. A patient is in one row, and moves its number and at most each of its signs: SIGNS + 1 cells."""
     from sfumato.core.sensitivity import Sensitivity
     from sfumato.mechanisms import Laplace
 
-    reach = Sensitivity.of_cells(SIGNS + 1)
-    return Laplace.calibrate(sensitivity=reach, epsilon=epsilon).release(counts, reach, source=source).value
+    return Laplace.calibrate(sensitivity=Sensitivity.of_cells(SIGNS + 1), epsilon=epsilon)
 
 
 def correct(counts: Any, judged: Clinic) -> int:
@@ -83,8 +83,8 @@ def learnt(epsilon: Fraction, learning: Clinic, judged: Clinic, source: Source) 
     """The mean share of right answers over ROUNDS releases, and where 95 % of such means lie."""
     import numpy as np
 
-    exact = learning.counts()
-    found = np.array([correct(noisy(exact, epsilon, source), judged) / TESTED for _ in range(ROUNDS)])
+    exact, noise = learning.counts(), mechanism(epsilon)
+    found = np.array([correct(noise.sample(exact, source), judged) / TESTED for _ in range(ROUNDS)])
     slack = 2.09 * float(found.std(ddof=1)) / ROUNDS**0.5
     mean = float(found.mean())
     return Point(float(epsilon), mean, mean - slack, min(1.0, mean + slack))
