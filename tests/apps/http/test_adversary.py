@@ -200,12 +200,13 @@ def stripped(value: Any) -> Any:
 def test_what_others_do_cannot_be_seen(serve: Any, writes: Any, tmp_path: Path) -> None:
     """Two worlds: in one, twenty others have asked the same and other questions, refined, started, been frozen.
 
+    They have left 1/2 of the data set's budget, less than ana's own.
     All that ana can read is the same, letter for letter, but for noise and names that tell nothing.
     """
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     quiet, busy = (
-        serve(writes(tmp_path / each, epsilon="50", per_analyst="per_analyst = { default = 2 }"))
+        serve(writes(tmp_path / each, epsilon="12", per_analyst="per_analyst = { default = 2 }"))
         for each in ("one", "two")
     )
     for place in range(20):

@@ -37,6 +37,7 @@ class SqliteStore:
         self.path = Path(path)
         self._local = threading.local()
         self._left_to_parent: list[sqlite3.Connection] = []
+        self._turns: dict[int, threading.Lock] = {}
 
     def exists(self) -> bool:
         return self.path.is_file()
@@ -62,7 +63,9 @@ class SqliteStore:
 
     @contextmanager
     def writing(self) -> Iterator[_Transaction]:
-        with self._transaction("BEGIN IMMEDIATE") as transaction:
+        # SQLite lets writers poll for their turn, ever more slowly; threads of one process need not. (A forked child
+        # has a lock of its own: the parent's may have been held by a thread that does not exist there.)
+        with self._turns.setdefault(os.getpid(), threading.Lock()), self._transaction("BEGIN IMMEDIATE") as transaction:
             yield transaction
 
     @contextmanager
