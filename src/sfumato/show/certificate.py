@@ -153,7 +153,7 @@ def _product(product: Body, lang: str) -> Iterator[tuple[str, str]]:
             same = each["least"] == each["most"]
             wide = f"±{each['most']}" if same else f"±{each['least']} … ±{each['most']}"
             sure = _percent(each["confidence"], lang)
-            yield words["accuracy"], localised(f"{each['column']} {wide} ({sure} %)", lang)
+            yield words["accuracy"], localised(f"{each['column']} {wide} ({sure}{words['percent']})", lang)
         for name, each in table["ranks"].items():
             levels = ", ".join(each["quantiles"])
             yield words["accuracy"], localised(words["ranks"].format(name=name, levels=levels, rows=each["rows"]), lang)

@@ -8,6 +8,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "en": {
         "certificate": "Certificate of a release",
         "colon": ": ",
+        "percent": " %",
         "what": "What was released",
         "id": "release, issued",
         "issuer": "issuer",
@@ -114,6 +115,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "fr": {
         "certificate": "Certificat de publication",
         "colon": "\u202f: ",
+        "percent": "\u202f%",
         "what": "Ce qui est publié",
         "id": "publication, date",
         "issuer": "émetteur",

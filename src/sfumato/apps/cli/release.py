@@ -217,6 +217,7 @@ def _show_price(offer: Offer, form: str, lang: Lang) -> None:
     for product in products:
         bars = ", ".join(f"{name} ±{width:.4g}" for name, width in product["within"].items())
         click.echo(f" {product['name']:<28} ε {product['epsilon']}  {bars}")
+    talk(lang, en="bars are for groups of 1000 rows", fr="les barres valent pour des groupes de 1000 lignes")
     if earlier:
         talk(
             lang,

@@ -61,8 +61,8 @@ def odds(epsilon: float, delta: float, *, unit: str, replace: bool) -> dict[str,
         f"{_percent(coin)} % of the time after reading this release, whatever else they know. A belief of 1 % becomes at "
         f"most {_percent(rare)} %{tail[0]}.",
         "fr": f"Qui doit deviner {fact[1]}, et aurait raison une fois sur deux, a raison au plus "
-        f"{_percent(coin, 'fr')} % du temps après avoir lu cette publication, quoi qu’il sache par ailleurs. "
-        f"Une conviction de 1 % devient au plus {_percent(rare, 'fr')} %{tail[1].replace('.', ',')}.",
+        f"{_percent(coin, 'fr')}\u202f% du temps après avoir lu cette publication, quoi qu’il sache par ailleurs. "
+        f"Une conviction de 1\u202f% devient au plus {_percent(rare, 'fr')}\u202f%{tail[1].replace('.', ',')}.",
     }
 
 

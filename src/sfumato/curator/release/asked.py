@@ -117,7 +117,11 @@ class Asked:
         return sum((part.preview.epsilon for part in self.parts), Fraction(0))
 
     def foreseen(self) -> dict[str, Any]:
-        within = {name: width for part in self.parts for name, width in part.preview.within().items()}
+        within = {
+            f"ranks of {name}" if name in part.preview.quantiles else name: width
+            for part in self.parts
+            for name, width in part.preview.within().items()
+        }
         return {"name": self.name, "epsilon": decimal_text(self.epsilon), "within": within}
 
     def tables(self, found: Sequence[Committed]) -> tuple[Table, ...]:
