@@ -33,6 +33,7 @@ def test_the_distances_of_the_note() -> None:
     assert voisines.replacements(found["D1"], found["D3"]) is None
 
 
+@pytest.mark.slow
 def test_the_product_prints_the_sensitivities_of_the_note() -> None:
     questions = (sensibilite.BLUE, sensibilite.COLOURS, sensibilite.TALL)
     reaches = [sensibilite.both(sql) for sql in questions]

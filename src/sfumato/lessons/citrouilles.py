@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
+from sfumato.lessons.frequency import mean
 from sfumato.lessons.lesson import Lesson, Terms, Told, Words
 from sfumato.show.picture import Axis, Picture, Point, Series
 from sfumato.show.sheet import Around, Cell, Formula, Table
@@ -76,11 +77,6 @@ def blurred(market: Market, epsilon: Fraction, source: Source) -> Any:
 
     mechanism = Laplace.calibrate(sensitivity=MOST - 1, epsilon=epsilon)
     return mechanism.release(np.full(DRAWS, market.best), MOST - 1, source=source).value
-
-
-def mean(values: NDArray[np.float64]) -> Around:
-    """A mean and its 95 % bar."""
-    return Around(float(values.mean()), 1.96 * float(values.std()) / len(values) ** 0.5)
 
 
 def density(prices: Any, scale: int) -> tuple[Point, ...]:

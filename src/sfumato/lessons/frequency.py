@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sfumato.show.picture import Point
+from sfumato.show.sheet import Around
 
 MISS = 0.025
 """Each end of a bar fails with this probability: 95 % bars."""
@@ -32,6 +33,11 @@ def shares(values: Any, edges: Sequence[float], *, per: float = 1.0) -> tuple[Po
         middle, low, high = share(hits, len(values))
         points.append(Point((left + right) / 2, middle / per, low / per, high / per))
     return tuple(points)
+
+
+def mean(values: Any) -> Around:
+    """A mean of independent values and its 95 % bar."""
+    return Around(float(values.mean()), 1.96 * float(values.std()) / len(values) ** 0.5)
 
 
 def up_to(values: Any, places: Sequence[float]) -> tuple[Point, ...]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sfumato.lessons.frequency import share
+from sfumato.lessons.frequency import mean, share
 from sfumato.lessons.lesson import Lesson, Terms, Told, Words
 from sfumato.show.picture import Axis, Picture, Point, Series
 from sfumato.show.sheet import Around, Cell, Formula, Table
@@ -119,8 +119,7 @@ def finished(epsilon: Fraction, source: Source) -> dict[str, tuple[Any, Around]]
     found = {}
     for name, way in ways.items():
         errors = np.array([way(cells) for cells in draws]) - exact
-        squares = (errors**2).mean(axis=1)
-        found[name] = errors, Around(float(squares.mean()), 1.96 * float(squares.std()) / RUNS**0.5)
+        found[name] = errors, mean((errors**2).mean(axis=1))
     return found
 
 
@@ -179,12 +178,10 @@ def tell(terms: Terms) -> Told:
 
     def line(name: str, en: str, fr: str) -> tuple[Cell, ...]:
         errors, square = ways[name]
-        bias = errors[:, empty].mean(axis=1)
-        totals = errors.sum(axis=1)
         return (
             say(en=en, fr=fr),
-            Around(float(bias.mean()), 1.96 * float(bias.std()) / RUNS**0.5),
-            Around(float(totals.mean()), 1.96 * float(totals.std()) / RUNS**0.5),
+            mean(errors[:, empty].mean(axis=1)),
+            mean(errors.sum(axis=1)),
             square,
         )
 

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, final
 
 from sfumato.lessons.asked import Asked
+from sfumato.lessons.frequency import mean
 from sfumato.lessons.lesson import Lesson, Terms, Told, Words
 from sfumato.show.picture import Axis, Picture, Point, Series
 from sfumato.show.sheet import Around, Cell, Formula, Table
@@ -86,8 +87,9 @@ def averaged(asked: Asked, source: Source) -> dict[int, Point]:
     found = {}
     for k in TIMES:
         squares = (rounds[:, :k].mean(axis=1) - true(asked)) ** 2
-        mean, slack = float(squares.mean()), 1.96 * float(squares.std()) / REPEATS**0.5
-        found[k] = Point(k, mean**0.5, max(0.0, mean - slack) ** 0.5, (mean + slack) ** 0.5)
+        square = mean(squares)
+        ends = max(0.0, square.value - square.within), square.value + square.within
+        found[k] = Point(k, square.value**0.5, ends[0] ** 0.5, ends[1] ** 0.5)
     return found
 
 
@@ -198,7 +200,7 @@ def tell(terms: Terms) -> Told:
     session = insisted(epsilon)
     rare = count(RARE, epsilon)
     clipped = np.maximum(0, answers(rare, (REPEATS * 100,), terms.source))
-    bias = Around(float(clipped.mean()), 1.96 * float(clipped.std()) / len(clipped) ** 0.5)
+    bias = mean(clipped)
     return Told(
         says=(
             say(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
-from sfumato.lessons.frequency import share
+from sfumato.lessons.frequency import mean, share
 from sfumato.lessons.lesson import Lesson, Terms, Told, Words
 from sfumato.show.picture import Axis, Picture, Point, Series, Slides
 from sfumato.show.sheet import Around, Cell, Formula, Table
@@ -86,8 +86,8 @@ def learnt(epsilon: Fraction, learning: Clinic, judged: Clinic, source: Source) 
     exact, noise = learning.counts(), mechanism(epsilon)
     found = np.array([correct(noise.sample(exact, source), judged) / TESTED for _ in range(ROUNDS)])
     slack = 2.09 * float(found.std(ddof=1)) / ROUNDS**0.5
-    mean = float(found.mean())
-    return Point(float(epsilon), mean, mean - slack, min(1.0, mean + slack))
+    middle = float(found.mean())
+    return Point(float(epsilon), middle, middle - slack, min(1.0, middle + slack))
 
 
 def tidied(epsilon: Fraction, source: Source) -> dict[str, tuple[Around, Around, float]]:
@@ -109,11 +109,6 @@ def tidied(epsilon: Fraction, source: Source) -> dict[str, tuple[Around, Around,
         totals, squares = cells.sum(axis=1) - exact.sum(), ((cells - exact) ** 2).sum(axis=1)
         found[name] = mean(totals), mean(squares), float((cells < 0).mean())
     return found
-
-
-def mean(values: NDArray[np.float64]) -> Around:
-    """A mean and its 95 % bar."""
-    return Around(float(values.mean()), 1.96 * float(values.std()) / len(values) ** 0.5)
 
 
 def advised(epsilon: Fraction) -> tuple[tuple[str, str, Advice], ...]:
