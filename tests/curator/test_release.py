@@ -373,6 +373,15 @@ def test_the_guarantee_is_the_tight_one(make: Make) -> None:
         tight([Gaussian(sigma=3).loss(1)], 0)
 
 
+def test_under_replace_the_words_are_about_records(make: Make) -> None:
+    body = published(make(neighbours="replace")).certificate.body
+    assert "which of two records a person has" in body["guarantee"]["odds"]["en"]
+    assert "lequel de deux enregistrements a une personne" in body["guarantee"]["odds"]["fr"]
+    assert "number of units is public" in body["rows"]["count"]
+    assert body["protects"]["neighbours"] == "replace"
+    assert body["products"][0]["tables"][0]["noise"][0]["sensitivity"]["l1"] == str(2 * 2**20)
+
+
 def test_a_delta_too_small_for_numeric_composition(make: Make) -> None:
     losses = [Gaussian(sigma=20).loss(1)] * 3 + [Gaussian(sigma=30).loss(2)]
     epsilon, delta, how = tight(losses, "1e-12")

@@ -37,7 +37,7 @@ WORDS: dict[str, dict[str, Any]] = {
             "numeric composition of the losses": "numeric composition of the losses, all fixed before the first answer",
         },
         "row_count": "number of rows",
-        "counts": {"private": "private: not published exactly", "public": "public, by the definition of neighbours"},
+        "counts": {"private": "private: not published exactly", "public": "private; the number of units is public"},
         "ledger": "The budget",
         "accountant": "accountant",
         "charged": "its losses add up to",
@@ -84,7 +84,8 @@ WORDS: dict[str, dict[str, Any]] = {
                 (
                     "Who is protected",
                     "{unit}, over the whole life of the data set; rows of each that count: at most {rows}. ε = {epsilon}, "
-                    "δ = {delta} for this release alone; everything this data set may ever publish stays within ε = {whole}.",
+                    "δ = {delta} for this release alone; everything this data set may ever publish stays within "
+                    "ε = {whole}, a cap that only the owner can raise, in the ledger, with a reason.",
                 ),
                 (
                     "In plain words",
@@ -149,7 +150,10 @@ WORDS: dict[str, dict[str, Any]] = {
             "numeric composition of the losses": "composition numérique des pertes, toutes fixées avant la première réponse",
         },
         "row_count": "nombre de lignes",
-        "counts": {"private": "privé\u202f: non publié exactement", "public": "public, par la définition du voisinage"},
+        "counts": {
+            "private": "privé\u202f: non publié exactement",
+            "public": "privé\u202f; le nombre d’unités est public",
+        },
         "ledger": "Le budget",
         "accountant": "comptabilité",
         "charged": "somme de ses pertes",
@@ -207,7 +211,8 @@ WORDS: dict[str, dict[str, Any]] = {
                     "Unité protégée\u202f: {unit}, sur toute la vie du jeu de données\u202f; lignes de chacun qui "
                     "comptent\u202f: au plus {rows}. ε = {epsilon}, δ = {delta} "
                     "pour cette publication seule\u202f; tout ce que ce jeu de données "
-                    "pourra jamais publier reste dans ε = {whole}.",
+                    "pourra jamais publier reste dans ε = {whole}, plafond que seul le propriétaire peut relever, dans le "
+                    "registre, avec une raison.",
                 ),
                 (
                     "En clair",

@@ -125,7 +125,9 @@ def _rows(dataset: Dataset) -> dict[str, Any]:
     replace = dataset.schema.unit.neighbours is Relation.REPLACE
     size = dataset.policy.document.dataset.size
     return {
-        "count": "public by the neighbours: one unit is replaced, none is added or removed" if replace else "private",
+        "count": "private; the number of units is public, as one is replaced and none added or removed"
+        if replace
+        else "private",
         "declared": "" if size is None else str(size),
     }
 
