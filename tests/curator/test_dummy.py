@@ -80,6 +80,7 @@ def test_private_keys_and_dates_rehearse_too_without_a_source() -> None:
     rehearsal = Rehearsal(POLICY)
     answer = rehearsal.ask("SELECT zip, COUNT(*) AS n FROM t GROUP BY zip", epsilon=1, delta="5e-7")
     assert answer.columns == ("zip", "n")
+    assert len(answer.rows) == 3
     assert len(rehearsal.ask("SELECT MONTH(day), COUNT(*) FROM t GROUP BY 1", epsilon=1).rows) == 12
     framed = rehearsal.table("t").filter("day > '2020-06-01'").agg(n=sf.count()).ask(epsilon=1)
     assert framed.rows[0]["n"] > 0

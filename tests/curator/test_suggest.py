@@ -135,6 +135,11 @@ def test_bars_hold_for_two_sums_at_once(make: Any) -> None:
     assert suggest.max_rows(session, "stays", epsilon=1).answer.preview.confidence == 1 - Fraction(1, 2 * 10**10)
 
 
+def test_bounds_around_the_policys_own(make: Any) -> None:
+    found = suggest.max_rows(make().session("ana"), "stays", epsilon=1)
+    assert [each.bound for each in found.kept] == [1, 2, 3, 5, 10, 20, 40]
+
+
 def test_a_fact_changes_what_an_answer_calls_itself(make: Any) -> None:
     text = "SELECT COUNT(*) FROM stays"
     bound = make().session("ana").preview(text, epsilon=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import date
 from fractions import Fraction
@@ -147,6 +148,9 @@ def test_the_command(folder: Path) -> None:
     told = run.invoke(cli, ["budget", "forecast", COUNT, "--until", day, "--epsilon", "0.3", "--as", "ana"])
     assert told.exit_code == 0, told.output
     assert "the budget runs out on" in told.stdout
+    assert len(told.stdout.splitlines()) == 3
+    said = run.invoke(cli, ["budget", "forecast", "--until", day, "--as", "ana", "--format", "json"])
+    assert json.loads(said.stdout)["runs_out"] is None
     assert "n ±" in told.stdout
     french = run.invoke(cli, ["budget", "forecast", "--until", day, "--as", "ana", "--lang", "fr"])
     assert "chacune à" in french.stdout

@@ -16,7 +16,7 @@ STAMP = "DUMMY"
 ROWS = 1000
 _EACH = 3
 """Rows of each unit, about."""
-_WORDS = 12
+_WORDS, _FEW = 12, 3
 """How many texts stand for those that no policy lists."""
 _MISSING = 20
 """One value in so many is missing, where it may be."""
@@ -94,7 +94,8 @@ class _Drawn:
         """Its public values, or a few words that nobody takes for one."""
         if isinstance(column.values, tuple) and column.values:
             return column.values
-        return tuple(f"{STAMP} {number}" for number in range(_WORDS)) if column.type in {"text", "category"} else (1,)
+        words = _FEW if column.values == "private" else _WORDS  # few enough for groups to pass a threshold
+        return tuple(f"{STAMP} {number}" for number in range(words)) if column.type in {"text", "category"} else (1,)
 
     def below(self, table: str, column: str, row: int, count: int) -> int:
         digest = hashlib.sha256(f"{STAMP}/{table}/{column}/{row}".encode()).digest()

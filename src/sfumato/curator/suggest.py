@@ -56,16 +56,21 @@ class Suggestion:
         return next((each.bound for each in self.kept if each.high <= most), self.kept[-1].bound)
 
 
-def max_rows(session: Session, table: str, *, epsilon: Number, bounds: Sequence[int] = ROWS) -> Suggestion:
-    """The share of a table's rows that each `max_rows` would cut off, of those that the largest of them keeps."""
+def max_rows(session: Session, table: str, *, epsilon: Number, bounds: Sequence[int] = ()) -> Suggestion:
+    """The share of a table's rows that each `max_rows` would cut off, of those that the largest of them keeps.
+
+    Without bounds, a few usual ones around the policy's own: a sum is as noisy as its bound is wide.
+    """
     found = _table(session.dataset.schema, table)
+    own = session.dataset.schema.unit.max_rows
+    bounds = bounds or [*(each for each in ROWS if each < 4 * own and each != own), own, 4 * own]
     if found.public or found.unit is None:
         raise NotSupported(
             "every row of this table is a unit of its own, or public: max_rows cuts nothing off",
             hint="name a table whose policy says unit",
             code="SF021",
         )
-    if not bounds or any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in bounds):
+    if any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in bounds):
         raise BadInput("a bound is not a whole number of 1 or more", hint="give bounds such as 1, 5, 10")
     gathered = Gather(Scan(found.name), (), (("n", Fold("rows")),))
     return _asked(session, gathered, Field("n"), Fraction(0), [Fraction(each) for each in bounds], epsilon)

@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 )
 @options.formats("table", "json", "csv")
 @options.lang
-def command(policy_file: str, server: str | None, analyst: str | None, form: str, lang: Lang) -> None:
+@click.pass_context
+def command(
+    context: click.Context, policy_file: str, server: str | None, analyst: str | None, form: str, lang: Lang
+) -> None:
     """What was spent and what is left. Amounts that were spent are rounded up, what is left is rounded down."""
+    if context.invoked_subcommand is not None:
+        return
     if server is not None:
         _own(server, form, lang)
         return
@@ -156,7 +161,9 @@ def forecast(
     if price is not None:
         ends = None if found.runs_out is None else found.runs_out.isoformat()
         english = f"at ε {epsilon} " + (f"the budget runs out on {ends}" if ends else f"the budget lasts until {day}")
-        french = f"à ε {epsilon} " + (f"le budget est épuisé le {ends}" if ends else f"le budget dure jusqu'au {day}")
+        french = f"à ε {epsilon} ".replace(".", ",") + (
+            f"le budget est épuisé le {ends}" if ends else f"le budget dure jusqu'au {day}"
+        )
         click.echo(f" {french if lang == 'fr' else english}")
     for name, width in widths.items():
         click.echo(f" {name} ±{width:.4g}")

@@ -43,7 +43,7 @@ def command(
     if what == "max_rows":
         if not all(each.isdigit() for each in listed):
             raise click.UsageError("--bounds takes whole numbers for max_rows, such as 1,5,10")
-        found = suggest.max_rows(session, table, epsilon=epsilon, bounds=[int(each) for each in listed] or suggest.ROWS)
+        found = suggest.max_rows(session, table, epsilon=epsilon, bounds=[int(each) for each in listed])
     else:
         if column is None:
             raise click.UsageError("a range is of a column: give --column")
@@ -72,10 +72,13 @@ def command(
     ]
     output.records(rows, names, form=form)
     best, answer = decimal_text(found.least()), found.answer.to_json()
+    sure = found.least() < found.kept[-1].bound
     spent = next(iter(answer["spent"].values()))
     if form == "table":
         click.echo(
-            f" {best} coupe au plus 5 % · dépensé {spent.replace('.', ',')} · réponse {answer['answer']}"
+            f" {f'{best} coupe au plus 5 %' if sure else 'aucune borne ne coupe sûrement moins de 5 % de la plus large'}"
+            f" · dépensé {spent.replace('.', ',')} · réponse {answer['answer']}"
             if french
-            else f" {best} cuts off 5 % at most · spent {spent} · answer {answer['answer']}"
+            else f" {f'{best} cuts off 5 % at most' if sure else 'no bound surely cuts off less than 5 % of the widest'}"
+            f" · spent {spent} · answer {answer['answer']}"
         )
