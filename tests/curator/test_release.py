@@ -61,6 +61,21 @@ def spent(data: Dataset) -> Fraction:
     return data.ledger.totals().spent.amount
 
 
+def test_the_lines_of_the_guide(make: Make, tmp_path: Path) -> None:
+    """The certificate is asked for inside the block: that closes the list, and the end of the block charges nothing more."""
+    data = make()
+    with data.publish(epsilon=1, delta="1e-6") as p:
+        p.histogram("age", method="privelet")
+        p.quantiles("age", [0.1, 0.5, 0.9])
+        p.certificate.save(tmp_path / "certificate.json")
+        with pytest.raises(BadInput, match="exists already"):
+            p.counts("sex")
+    assert spent(data) == 1
+    found = verify(tmp_path / "certificate.json")
+    assert (found.files, found.unnamed) == (0, ())
+    assert set(found.certificate.body["tables"]) == {"histogram-age", "quantiles-age"}
+
+
 # One budget, all or nothing.
 
 
