@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, final
 
@@ -38,12 +39,14 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        clock = asyncio.get_running_loop().time
-        begun = clock()
+        begun = time.perf_counter()
         seen = scope["sfumato"] = {"token": "", "name": "", "dataset": "", "code": ""}
         replies = await self._replied(scope, receive)
         if scope["path"].startswith("/v1/"):
-            await asyncio.sleep(self._settings.padding.rest(clock() - begun))
+            elapsed = time.perf_counter() - begun
+            due = begun + elapsed + self._settings.padding.rest(elapsed)
+            while (rest := due - time.perf_counter()) > 0:  # an event loop may wake a little early
+                await asyncio.sleep(rest)
         status = int(replies[0]["status"])
         self._note(scope, status, seen)
         replies[0]["headers"] = [*replies[0]["headers"], *_ALWAYS]
