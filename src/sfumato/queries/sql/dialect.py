@@ -56,7 +56,7 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
             return exp.Extract(this=exp.var("DAYOFWEEK_ISO"), expression=day)
         case exp.Sum(this=of):
             # A sum of 64-bit integers stays one here, and would fail where it no longer fits.
-            return exp.Sum(this=exp.cast(of, _WIDE))
+            return _in_limbs(of) if node.meta.get(NARROW) else exp.Sum(this=exp.cast(of, _WIDE))
         case exp.DataType() if _is_wide(node):
             return exp.DataType.build(_WIDE)
         case exp.Literal(this=text) if node.is_string and _REFERENCE in text:
@@ -67,7 +67,10 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
             return node
 
 
+NARROW = "narrow"
+"""Said of a sum whose terms have 64 bits."""
 _WIDE = "decimal(38, 0)"
+_LIMB = 21
 _REFERENCE = "${"
 """Spark reads ${env:NAME} as a setting or a variable of its environment, inside texts too."""
 _SETTLED: dict[str, tuple[Callable[[exp.Expr], exp.Expr], tuple[type[exp.Expr], ...]]] = {
@@ -81,6 +84,28 @@ _SETTLED: dict[str, tuple[Callable[[exp.Expr], exp.Expr], tuple[type[exp.Expr], 
         (exp.CTE, exp.DateAdd, exp.DateDiff, exp.Extract, exp.Sum, exp.Like, exp.DataType, exp.Literal),
     ),
 }
+
+
+def _in_limbs(of: exp.Expr) -> exp.Expr:
+    """The sum of 64-bit integers in three parts of 21 bits, each a fast 64-bit sum that fits for 2^42 rows, put together wide.
+
+    of = (of >> 42) 2^42 + ((of >> 21) mod 2^21) 2^21 + of mod 2^21, where >> rounds down, for negative numbers too.
+    """
+    low = exp.Literal.number(2**_LIMB - 1)
+
+    def shifted(bits: int) -> exp.Expr:
+        return exp.Anonymous(this="SHIFTRIGHT", expressions=[exp.cast(of.copy(), "bigint"), exp.Literal.number(bits)])
+
+    def part(limb: exp.Expr, bits: int) -> exp.Expr:
+        return exp.Mul(this=exp.cast(exp.Sum(this=limb), _WIDE), expression=exp.Literal.number(2**bits))
+
+    middle = exp.BitwiseAnd(this=shifted(_LIMB), expression=low)
+    last = exp.BitwiseAnd(this=exp.paren(exp.cast(of.copy(), "bigint")), expression=low.copy())
+    total = exp.Add(
+        this=exp.Add(this=part(shifted(2 * _LIMB), 2 * _LIMB), expression=part(middle, _LIMB)),
+        expression=exp.cast(exp.Sum(this=last), _WIDE),
+    )
+    return exp.paren(total, copy=False)
 
 
 def _is_wide(node: exp.Expr) -> bool:
