@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.core.errors import BadInput
 from sfumato.lessons.bruit import LESSON as BRUIT
+from sfumato.lessons.bruit_borne import LESSON as BRUIT_BORNE
 from sfumato.lessons.citrouilles import LESSON as CITROUILLES
 from sfumato.lessons.composition import LESSON as COMPOSITION
 from sfumato.lessons.exponentiel import LESSON as EXPONENTIEL
@@ -32,6 +33,7 @@ LESSONS: tuple[Lesson, ...] = (
     PATIENTS,
     QUESTIONS,
     BRUIT,
+    BRUIT_BORNE,
     SEUIL,
     PRIVELET,
 )
