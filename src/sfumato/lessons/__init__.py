@@ -7,6 +7,7 @@ from sfumato.lessons.bruit import LESSON as BRUIT
 from sfumato.lessons.bruit_borne import LESSON as BRUIT_BORNE
 from sfumato.lessons.citrouilles import LESSON as CITROUILLES
 from sfumato.lessons.composition import LESSON as COMPOSITION
+from sfumato.lessons.deciles import LESSON as DECILES
 from sfumato.lessons.exponentiel import LESSON as EXPONENTIEL
 from sfumato.lessons.histogramme import LESSON as HISTOGRAMME
 from sfumato.lessons.laplace import LESSON as LAPLACE
@@ -35,6 +36,7 @@ LESSONS: tuple[Lesson, ...] = (
     BRUIT,
     BRUIT_BORNE,
     SEUIL,
+    DECILES,
     PRIVELET,
 )
 """The course, in the order in which it is taught: a lesson comes after those that it needs."""
