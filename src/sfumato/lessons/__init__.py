@@ -9,7 +9,9 @@ from sfumato.lessons.citrouilles import LESSON as CITROUILLES
 from sfumato.lessons.composition import LESSON as COMPOSITION
 from sfumato.lessons.deciles import LESSON as DECILES
 from sfumato.lessons.exponentiel import LESSON as EXPONENTIEL
+from sfumato.lessons.films import LESSON as FILMS
 from sfumato.lessons.histogramme import LESSON as HISTOGRAMME
+from sfumato.lessons.k_anonymat import LESSON as K_ANONYMAT
 from sfumato.lessons.laplace import LESSON as LAPLACE
 from sfumato.lessons.lesson import Lesson, Terms, Told
 from sfumato.lessons.mallory import LESSON as MALLORY
@@ -23,12 +25,14 @@ from sfumato.lessons.voisines import LESSON as VOISINES
 
 LESSONS: tuple[Lesson, ...] = (
     MALLORY,
+    K_ANONYMAT,
     VOISINES,
     SENSIBILITE,
     LAPLACE,
     HISTOGRAMME,
     EXPONENTIEL,
     CITROUILLES,
+    FILMS,
     MOYENNAGE,
     COMPOSITION,
     PATIENTS,

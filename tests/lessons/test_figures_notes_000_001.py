@@ -1,0 +1,62 @@
+"""The figures of notes 000 and 001: known values, and measured ones within bounds whose false-alarm rate is stated."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from sfumato.lessons import films, k_anonymat
+from sfumato.lessons.exponentiel import chances
+from sfumato.noise import system_source
+
+
+def test_one_person_moves_the_nearest_favourite_by_the_diameter() -> None:
+    """Over every pair of clubs of at most two tastes, by brute force: the diameter is reached and never passed."""
+    clubs = [
+        tuple((place == one) + (place == other) for place in films.PLACES)
+        for one in films.PLACES
+        for other in films.PLACES
+    ]
+    most = max(films.moved(club, films.without(club, film)) for club in clubs for film in films.PLACES if club[film])
+    assert most == films.DIAMETER == 19
+    for film in films.PLACES:
+        club, fewer = films.LOVED, films.without(films.LOVED, film)
+        steps = [more - less for more, less in zip(films.together(club), films.together(fewer), strict=True)]
+        assert 0 <= min(steps) <= max(steps) <= films.DIAMETER
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "2", "5"])
+def test_the_printed_sign_names_the_farthest_film(epsilon: str) -> None:
+    far, near = films.nearest(films.LOVED), films.by_nearest(Fraction(epsilon))
+    printed, turned = chances(near, far), chances(near, films.minus(far))
+    assert max(printed) == printed[far.index(max(far))]
+    assert min(turned) == turned[far.index(max(far))]
+    assert films.expected(printed) > films.expected(turned)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "2", "5"])
+def test_a_sensitivity_read_off_one_pair_does_not_hold_for_another(epsilon: str) -> None:
+    price, missed = Fraction(epsilon), films.without(films.LOVED, films.ALONE)
+    assert films.worst(films.by_nearest(price, 4), films.LOVED, missed) > price
+    assert films.worst(films.by_nearest(price), films.LOVED, missed) <= price
+
+
+def test_emilie_has_the_row_of_the_note_and_asthma() -> None:
+    done = k_anonymat.anonymised(k_anonymat.frame(k_anonymat.CLINIC, [name for name, _ in k_anonymat.ILLNESSES]), 3)
+    assert done.frame.to_pylist()[0] == {"name": "*", "age": "]10, 30]", "sex": "F", "illness": "asthma"}
+    assert done.report.risk.smallest == 3
+    assert k_anonymat.told(done) == 3
+
+
+@pytest.mark.slow
+def test_look_alikes_do_not_keep_a_secret() -> None:
+    """A group of at most 3 is of one illness with probability 1/16 at least; with 20 such groups a clinic tells with probability
+    0.72 (measured: 0.93), and fewer than 12 of 60 tell with probability below 1e-14 (Chernoff). With two illnesses a group
+    none does, ever."""
+    from sfumato.anonymise import DistinctDiversity
+
+    names = [name for name, _ in k_anonymat.ILLNESSES]
+    clinics = [k_anonymat.frame(k_anonymat.clinic(system_source()), names) for _ in range(k_anonymat.TABLES)]
+    assert k_anonymat.telling(clinics, 2)[0] >= 12 / 60
+    assert k_anonymat.telling(clinics, 2, DistinctDiversity(2))[0] == 0
