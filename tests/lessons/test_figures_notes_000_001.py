@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.lessons import films, k_anonymat
+from sfumato.lessons import films, k_anonymat, reponse_aleatoire
 from sfumato.lessons.exponentiel import chances
+from sfumato.lessons.toy import ToySource
 from sfumato.noise import system_source
 
 
@@ -51,12 +52,31 @@ def test_emilie_has_the_row_of_the_note_and_asthma() -> None:
 
 @pytest.mark.slow
 def test_look_alikes_do_not_keep_a_secret() -> None:
-    """A group of at most 3 is of one illness with probability 1/16 at least; with 20 such groups a clinic tells with probability
-    0.72 (measured: 0.93), and fewer than 12 of 60 tell with probability below 1e-14 (Chernoff). With two illnesses a group
-    none does, ever."""
+    """A group of at most 3 is of one illness with probability 1/16 at least; with 20 such groups a clinic tells with
+    probability 0.72 (measured: 0.93), and fewer than 12 of 60 tell with probability below 1e-14 (Chernoff). With two illnesses
+    a group none does, ever."""
     from sfumato.anonymise import DistinctDiversity
 
     names = [name for name, _ in k_anonymat.ILLNESSES]
     clinics = [k_anonymat.frame(k_anonymat.clinic(system_source()), names) for _ in range(k_anonymat.TABLES)]
     assert k_anonymat.telling(clinics, 2)[0] >= 12 / 60
     assert k_anonymat.telling(clinics, 2, DistinctDiversity(2))[0] == 0
+
+
+@pytest.mark.slow
+def test_surveys_vary_as_the_formula_says() -> None:
+    """The variance of 500 estimates is within 50 % of the formula's: its standard error is 6.3 %, so that this fails with
+    probability below 1e-10; and their mean within 7 of its standard errors of the truth: below 1e-11."""
+    mechanism, share = reponse_aleatoire.product(Fraction(1)), Fraction(1, 5)
+    found = reponse_aleatoire.estimates(mechanism, share, 1000, system_source())
+    variance = reponse_aleatoire.formula(mechanism, 0.2, 1000)
+    assert found.var(ddof=1) == pytest.approx(variance, rel=0.5)
+    assert found.mean() == pytest.approx(0.2, abs=7 * (variance / 500) ** 0.5)
+
+
+def test_many_surveys_are_estimated_as_the_product_estimates_one() -> None:
+    mechanism, people = reponse_aleatoire.product(Fraction(1)), 50
+    (one,) = reponse_aleatoire.estimates(mechanism, Fraction(1, 5), people, ToySource(3), times=1)
+    source = ToySource(3)
+    reports = mechanism.sample(reponse_aleatoire.truths(Fraction(1, 5), source, people), source)
+    assert one == pytest.approx(float(mechanism.estimate(reports).values[1]))

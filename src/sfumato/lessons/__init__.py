@@ -19,6 +19,7 @@ from sfumato.lessons.moyennage import LESSON as MOYENNAGE
 from sfumato.lessons.patients import LESSON as PATIENTS
 from sfumato.lessons.privelet import LESSON as PRIVELET
 from sfumato.lessons.questions import LESSON as QUESTIONS
+from sfumato.lessons.reponse_aleatoire import LESSON as REPONSE_ALEATOIRE
 from sfumato.lessons.sensibilite import LESSON as SENSIBILITE
 from sfumato.lessons.seuil import LESSON as SEUIL
 from sfumato.lessons.voisines import LESSON as VOISINES
@@ -28,6 +29,7 @@ LESSONS: tuple[Lesson, ...] = (
     K_ANONYMAT,
     VOISINES,
     SENSIBILITE,
+    REPONSE_ALEATOIRE,
     LAPLACE,
     HISTOGRAMME,
     EXPONENTIEL,
