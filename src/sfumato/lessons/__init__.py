@@ -20,6 +20,7 @@ from sfumato.lessons.patients import LESSON as PATIENTS
 from sfumato.lessons.privelet import LESSON as PRIVELET
 from sfumato.lessons.questions import LESSON as QUESTIONS
 from sfumato.lessons.reponse_aleatoire import LESSON as REPONSE_ALEATOIRE
+from sfumato.lessons.roles import LESSON as ROLES
 from sfumato.lessons.sensibilite import LESSON as SENSIBILITE
 from sfumato.lessons.seuil import LESSON as SEUIL
 from sfumato.lessons.voisines import LESSON as VOISINES
@@ -31,6 +32,7 @@ LESSONS: tuple[Lesson, ...] = (
     SENSIBILITE,
     REPONSE_ALEATOIRE,
     LAPLACE,
+    ROLES,
     HISTOGRAMME,
     EXPONENTIEL,
     CITROUILLES,
