@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.lessons import bruit_borne
+from sfumato.lessons import bruit_borne, pufferfish
 from sfumato.noise import system_source
 
 
@@ -28,3 +28,27 @@ def test_a_radius_keeps_its_promise_for_its_own_questions_only() -> None:
     assert bruit_borne.stretched(radius, epsilon, queries=1000)[1] <= float(bruit_borne.DELTA)
     assert bruit_borne.stretched(radius, epsilon, queries=1000, moved=2)[1] > 100 * float(bruit_borne.DELTA)
     assert bruit_borne.stretched(radius, epsilon, queries=2000)[1] > 10 * float(bruit_borne.DELTA)
+
+
+@pytest.mark.slow
+def test_flats_that_go_together_tell_of_one() -> None:
+    """Computed under the beliefs; then drawn, where the logarithm of a ratio of shares has a standard error of about
+    0.06 under the small noise and 0.03 under the large one: 0.5 away from 3.2 and from 1 has probability below 1e-14."""
+    epsilon, together = Fraction(1), Fraction(4, 5)
+    flat = pufferfish.fitted(pufferfish.survey())
+    framework = pufferfish.building(flat, together)
+    alone = pufferfish.enough(pufferfish.building(flat, Fraction(0)), epsilon)
+    naive = pufferfish.under(alone, framework)
+    assert naive.loss(1).epsilon() > 3
+    noise = pufferfish.enough(framework, epsilon)
+    assert 0.99 < noise.loss(1).epsilon() <= 1
+    low = float(pufferfish.FLATS * flat.means[0])
+    assert pufferfish.told_apart(naive, low, system_source())[0] > 2.7
+    assert pufferfish.told_apart(noise, low, system_source())[0] < 1.5
+
+
+def test_the_average_move_is_no_promise() -> None:
+    """All of the mass that moved is seen; the product finds noise that is enough."""
+    epsilon = Fraction(1)
+    assert pufferfish.averaged(epsilon).loss(1).delta(1) == pytest.approx(0.01, abs=1e-4)
+    assert pufferfish.enough(pufferfish.counterexample(), epsilon).loss(1).epsilon() <= 1

@@ -18,6 +18,7 @@ from sfumato.lessons.mallory import LESSON as MALLORY
 from sfumato.lessons.moyennage import LESSON as MOYENNAGE
 from sfumato.lessons.patients import LESSON as PATIENTS
 from sfumato.lessons.privelet import LESSON as PRIVELET
+from sfumato.lessons.pufferfish import LESSON as PUFFERFISH
 from sfumato.lessons.questions import LESSON as QUESTIONS
 from sfumato.lessons.reponse_aleatoire import LESSON as REPONSE_ALEATOIRE
 from sfumato.lessons.roles import LESSON as ROLES
@@ -43,6 +44,7 @@ LESSONS: tuple[Lesson, ...] = (
     QUESTIONS,
     BRUIT,
     BRUIT_BORNE,
+    PUFFERFISH,
     SEUIL,
     DECILES,
     PRIVELET,
