@@ -250,14 +250,15 @@ def tell(terms: Terms) -> Told:
                 "two, so `pad_to_power_of_two` adds nothing here. Privelet's mean distance goes from "
                 f"{number(near[0])} schools at ε = 0.01 ({number(near[1])} to {number(near[2])}) to {number(far[0])} "
                 "at ε = 10: the trade-off that the note found. Noise on each bin, which the note did not try, does "
-                f"better at {better} of the four: at ε = 1 Privelet's distance is {number(ratio, 2)} times as large.",
+                f"better at {better} of {len(PRICES)}: at ε = 1 Privelet's distance is {number(ratio, 2)} times as "
+                "large.",
                 fr=f"Sur {number(before)} lignes, {number(int(cells.sum()))} ne portent aucun point d'interrogation. "
                 f"Elles se répartissent en {BINS} niveaux d'études, dans leur ordre, de {SCHOOLS[0]} à {SCHOOLS[-1]}, "
                 f"écrit d'avance ; {BINS} est une puissance de deux, et `pad_to_power_of_two` n'ajoute donc rien ici. "
                 f"La distance moyenne de Privelet passe de {number(near[0])} niveau à ε = 0,01 ({number(near[1])} à "
                 f"{number(near[2])}) à {number(far[0])} à ε = 10 : c'est le compromis que la note a trouvé. Le bruit "
-                f"sur chaque classe, que la note n'a pas essayé, fait mieux pour {better} des quatre valeurs : à ε = "
-                f"1, la distance de Privelet vaut {number(ratio, 2)} fois la sienne.",
+                f"sur chaque classe, que la note n'a pas essayé, fait mieux pour {better} valeurs de ε sur "
+                f"{len(PRICES)} : à ε = 1, la distance de Privelet vaut {number(ratio, 2)} fois la sienne.",
             ),
             say(
                 en="The table takes bins and ranges apart. Wavelets are made for long ranges: a range of any length "
