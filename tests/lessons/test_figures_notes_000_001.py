@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 
-from sfumato.lessons import films, k_anonymat, reponse_aleatoire, roles
+from sfumato.lessons import definition, films, k_anonymat, reponse_aleatoire, roles
 from sfumato.lessons.exponentiel import chances
 from sfumato.lessons.toy import ToySource
 from sfumato.noise import system_source
@@ -101,3 +102,33 @@ def test_what_is_true_of_smokers_is_learnt_without_ada() -> None:
     0.15 asks for 60: below 1e-12."""
     for ada in (True, False):
         assert roles.learnt(Fraction(1), system_source(), ada=ada)[0] == pytest.approx(0.2, abs=0.15)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(4)])
+def test_every_set_of_outputs_finds_the_accountants_delta(epsilon: Fraction) -> None:
+    one, other, _ = definition.laws(definition.product(epsilon))
+    for smaller in (0.0, float(epsilon) / 2, float(epsilon)):
+        found = definition.over_all_sets(one, other, smaller)
+        assert definition.pair(one, other).delta(smaller) == pytest.approx(found, abs=1e-12)
+    assert definition.over_all_sets(one, other, float(epsilon)) <= 1e-12
+
+
+def test_neighbours_lie_on_the_border_of_what_is_allowed() -> None:
+    epsilon = Fraction(1)
+    one, other, third = definition.laws(definition.product(epsilon))
+    region = list(definition.allowed(one, float(epsilon)))
+    for x, low, high in region:
+        assert 0 <= low <= high + 1e-12
+        for y in (low, high):
+            inside = (x, y, 1 - x - y)
+            assert all(abs(math.log(q / float(p))) <= 1 + 1e-9 for p, q in zip(one, inside, strict=True))
+    first, low, high = region[0]
+    assert (first, high) == pytest.approx((float(other[0]), float(other[1])), abs=1e-9)
+    assert (first, low) == pytest.approx((float(third[0]), float(third[1])), abs=1e-9)
+
+
+def test_what_the_unfinished_line_lets_pass() -> None:
+    publishing, naming = definition.pair(*definition.PUBLISHING), definition.pair(*definition.NAMING)
+    assert publishing.delta(1.0) == publishing.delta(100.0) == 1
+    assert math.isinf(naming.epsilon(0))
+    assert naming.delta(0.0) == pytest.approx(0.01)

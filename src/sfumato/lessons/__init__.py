@@ -8,6 +8,7 @@ from sfumato.lessons.bruit_borne import LESSON as BRUIT_BORNE
 from sfumato.lessons.citrouilles import LESSON as CITROUILLES
 from sfumato.lessons.composition import LESSON as COMPOSITION
 from sfumato.lessons.deciles import LESSON as DECILES
+from sfumato.lessons.definition import LESSON as DEFINITION
 from sfumato.lessons.exponentiel import LESSON as EXPONENTIEL
 from sfumato.lessons.films import LESSON as FILMS
 from sfumato.lessons.histogramme import LESSON as HISTOGRAMME
@@ -32,6 +33,7 @@ LESSONS: tuple[Lesson, ...] = (
     VOISINES,
     SENSIBILITE,
     REPONSE_ALEATOIRE,
+    DEFINITION,
     LAPLACE,
     ROLES,
     HISTOGRAMME,
