@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.lessons import bruit_borne, pufferfish
+from sfumato.lessons import bruit_borne, poids, pufferfish
 from sfumato.noise import system_source
 
 
@@ -52,3 +52,25 @@ def test_the_average_move_is_no_promise() -> None:
     epsilon = Fraction(1)
     assert pufferfish.averaged(epsilon).loss(1).delta(1) == pytest.approx(0.01, abs=1e-4)
     assert pufferfish.enough(pufferfish.counterexample(), epsilon).loss(1).epsilon() <= 1
+
+
+@pytest.mark.slow
+def test_weights_find_ages_and_no_smokers() -> None:
+    """Of 50 releases at epsilon 1: the noise of an estimate is about 0.01 and its half-width at least three times that, so
+    that an age's interval misses the truth by bias or chance in 20 of 50 with probability below 1e-9; smokers stay within
+    0.05 of the census, some 20 standard errors of the noise."""
+    weighing = poids.priced(Fraction(1))
+    usable = poids.released(weighing, system_source())
+    assert len(usable) == poids.RELEASES
+    public, private = poids.tables()
+    (old, _, smokes), (truth, _, smoking) = public.asked(), private.asked()
+    ages = [each.estimate(old) for each in usable]
+    assert sum(abs(each.value - truth.mean()) <= each.within("0.95") for each in ages) > 30
+    smokers = [each.estimate(smokes) for each in usable]
+    assert all(abs(each.value - smokes.mean()) < 0.05 for each in smokers)
+    assert not any(abs(each.value - smoking.mean()) <= each.within("0.95") for each in smokers)
+
+
+def test_exact_weights_tell_of_one_patient() -> None:
+    weighing = poids.priced(Fraction(1))
+    assert weighing.mechanism.fit(poids.coded(weighing)) != weighing.mechanism.fit(poids.coded(weighing, leave_out=1))

@@ -18,6 +18,7 @@ from sfumato.lessons.lesson import Lesson, Terms, Told
 from sfumato.lessons.mallory import LESSON as MALLORY
 from sfumato.lessons.moyennage import LESSON as MOYENNAGE
 from sfumato.lessons.patients import LESSON as PATIENTS
+from sfumato.lessons.poids import LESSON as POIDS
 from sfumato.lessons.privelet import LESSON as PRIVELET
 from sfumato.lessons.pufferfish import LESSON as PUFFERFISH
 from sfumato.lessons.questions import LESSON as QUESTIONS
@@ -47,6 +48,7 @@ LESSONS: tuple[Lesson, ...] = (
     BRUIT,
     BRUIT_BORNE,
     PUFFERFISH,
+    POIDS,
     SEUIL,
     DECILES,
     PRIVELET,
