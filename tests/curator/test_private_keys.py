@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import pyarrow as pa
 import pytest
 
+from sfumato.accounting import Loss, PureFilter
 from sfumato.core.errors import BadInput, NotSupported
+from sfumato.core.neighbours import Neighbours
 from sfumato.curator.dataset import Dataset, open_dataset
 from sfumato.curator.home import Home
+from sfumato.curator.keys import stated
 from sfumato.curator.policy import Policy
 from sfumato.mechanisms import GaussianKeys, GeometricKeys, LaplaceKeys
 
@@ -199,3 +203,36 @@ def test_frames_ask_the_same(make: Any) -> None:
     framed = session.table("visits").group_by("zip").agg(n=sf.count()).preview(epsilon=1)
     written = session.preview("SELECT zip, COUNT(*) AS n FROM visits GROUP BY zip", epsilon=1)
     assert framed.key == written.key
+
+
+@final
+class Cliff(Loss):
+    """A delta of 1 % below an epsilon of a tenth, and of 1 in 1000 from there on."""
+
+    about = Neighbours.ADD_REMOVE
+    failure = Fraction(0)
+
+    def delta(self, epsilon: float) -> float:
+        return 0.001 if Fraction(epsilon) > Fraction(1, 10) else 0.01
+
+    def renyi(self, order: float) -> float:
+        return float("inf")
+
+    def zcdp(self) -> None:
+        return None
+
+    def pure(self) -> None:
+        return None
+
+    def describe(self) -> Mapping[str, str]:
+        return {"kind": "cliff"}
+
+
+def test_a_delta_is_stated_at_the_epsilon_that_is_charged_and_not_at_a_float_above_it() -> None:
+    """The float 0.1 is more than a tenth: what is charged with a tenth is the delta of a tenth or less."""
+    share = Fraction(1, 10)
+    assert Fraction(float(share)) > share
+    charged = stated(Cliff(), share=share, budget=PureFilter(Fraction(1), Fraction(1, 10))).pure()
+    assert charged is not None
+    assert charged[0] == share
+    assert charged[1] >= Fraction(1, 100)

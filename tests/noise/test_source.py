@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from sfumato.core.errors import BadInput, Bug
+from sfumato.core.errors import BadInput, Bug, NotAllowed
+from sfumato.core.private import Private
+from sfumato.mechanisms import Laplace
 from sfumato.noise import DiscreteLaplace, SystemSource, discrete_laplace, source, system_source
-from sfumato.noise.source import Keystream
+from sfumato.noise.source import Keystream, Source, Words
 from sfumato.testing import ScriptedSource
 
 WIDE = DiscreteLaplace(Fraction(10**9))  # two independent draws agree once in 4e9
@@ -276,3 +278,27 @@ def test_a_scripted_stream_repeats_and_a_script_precedes_it() -> None:
     assert mixed == [1, 2, 3, *ScriptedSource.stream(b"a label").words(2).tolist()]
     with pytest.raises(BadInput, match="64 bits"):
         ScriptedSource([1 << 64])
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_source_of_ones_own_is_predictable_until_it_says_otherwise(told: bool) -> None:
+    """Whoever forgets to say so gets no private value: a seeded source that is silent would undo the noise."""
+
+    class Seeded(Source):
+        def fill(self, out: Words) -> None:
+            out[:] = np.random.default_rng(7).integers(0, 2**64, out.size, dtype=np.uint64)
+
+        def bits(self, n: int) -> int:
+            return random.Random(7).getrandbits(n)
+
+    class Said(Seeded):
+        predictable = False
+
+    mechanism = Laplace(1)
+    if told:
+        assert isinstance(mechanism.release(Private(3), 1, source=Said()).value, int)
+        return
+    with pytest.raises(NotAllowed, match="SF015"):
+        mechanism.release(Private(3), 1, source=Seeded())
+    assert isinstance(mechanism.release(3, 1, source=Seeded()).value, int)
+    assert not system_source().predictable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from sfumato.accounting import Approximate, Filter, Loss, PureFilter, ZcdpFilter
 from sfumato.core.errors import BadInput, Bug, NotSupported
-from sfumato.core.exact import Number, decimal_text, positive
+from sfumato.core.exact import Number, decimal_text, down, positive
 from sfumato.mechanisms import Gaussian, GaussianKeys, GeometricKeys, LaplaceKeys, Mechanism
 from sfumato.mechanisms.keys.held import upward
 
@@ -87,7 +87,7 @@ def stated(loss: Loss, *, share: Fraction, budget: Filter) -> Loss:
     """A loss in a form that the budget can hold: where it has no largest ratio, its delta at the price that was agreed."""
     if not isinstance(budget, PureFilter) or loss.pure() is not None:
         return loss
-    return Approximate(share, upward(Fraction(loss.delta(float(share)))), loss.about)
+    return Approximate(share, upward(Fraction(loss.delta(down(share)))), loss.about)
 
 
 def released(preview: Preview, exact: Private[Groups]) -> dict[str, Any]:

@@ -36,9 +36,12 @@ class Drawable(Protocol):
 
 
 class Source(ABC):
-    """A supply of independent fair bits. One that is `predictable` (scripted, seeded) never meets a private value: SF015."""
+    """A supply of independent fair bits. One that is `predictable` (scripted, seeded) never meets a private value: SF015.
 
-    predictable: ClassVar[bool] = False
+    Whoever writes another source and says nothing of it has a predictable one.
+    """
+
+    predictable: ClassVar[bool] = True
 
     @abstractmethod
     def fill(self, out: Words) -> None:
@@ -99,6 +102,8 @@ class SystemSource(Source):
     that two processes must never share: a forked child drops it and takes a new key. It takes no seed, and refuses to be
     copied or pickled.
     """
+
+    predictable: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._reset()
