@@ -241,10 +241,12 @@ def tell(terms: Terms) -> Told:
             ),
             say(
                 en="What differential privacy bounds is the difference that taking part makes: the curves above, for "
-                "one row and whatever else is known. “Not too different” is that, with ε in it.",
+                "one row, when the others are known or do not depend on it. “Not too different” is that, with ε in "
+                "it. Rows that know one another are the subject of the lesson `pufferfish`.",
                 fr="Ce que borne la confidentialité différentielle, c'est la différence que fait la participation : "
-                "les courbes ci-dessus, pour une ligne et quoi qu'on sache par ailleurs. « Pas trop différentes », "
-                "c'est cela, avec ε dedans.",
+                "les courbes ci-dessus, pour une ligne, quand les autres sont connues ou n'en dépendent pas. « Pas "
+                "trop différentes », c'est cela, avec ε dedans. Les lignes liées entre elles sont le sujet de la "
+                "leçon `pufferfish`.",
             ),
         ),
     )
