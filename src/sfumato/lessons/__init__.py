@@ -10,6 +10,7 @@ from sfumato.lessons.composition import LESSON as COMPOSITION
 from sfumato.lessons.deciles import LESSON as DECILES
 from sfumato.lessons.definition import LESSON as DEFINITION
 from sfumato.lessons.exponentiel import LESSON as EXPONENTIEL
+from sfumato.lessons.federe import LESSON as FEDERE
 from sfumato.lessons.films import LESSON as FILMS
 from sfumato.lessons.histogramme import LESSON as HISTOGRAMME
 from sfumato.lessons.k_anonymat import LESSON as K_ANONYMAT
@@ -49,6 +50,7 @@ LESSONS: tuple[Lesson, ...] = (
     BRUIT_BORNE,
     PUFFERFISH,
     POIDS,
+    FEDERE,
     SEUIL,
     DECILES,
     PRIVELET,
