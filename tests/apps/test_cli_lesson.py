@@ -74,3 +74,18 @@ def test_the_whole_course(tmp_path: Path) -> None:
     assert done.returncode == 0
     names = {path.name for path in (tmp_path / "course").iterdir()}
     assert names >= {f"{each.name}{ending}" for each in LESSONS for ending in (".html", ".svg", ".csv")}
+
+
+@pytest.mark.slow
+def test_an_extra_that_is_missing_costs_one_lesson(tmp_path: Path) -> None:
+    """Without scikit-learn one mixture cannot be fitted; the lesson says what to install, and the course goes on."""
+    start = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "from pathlib import Path; from sfumato.apps.cli.lesson import _all; from sfumato.lessons import named\n"
+        "_all([named('pufferfish'), named('poids')], Path(sys.argv[1]), 'en', 'folded')"
+    )
+    done = subprocess.run([sys.executable, "-c", start, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "sfumato[mixtures]" in done.stderr
+    assert not (tmp_path / "pufferfish.html").exists()
+    assert (tmp_path / "poids.html").stat().st_size > 1000

@@ -12,7 +12,7 @@ import click
 
 from sfumato.apps.cli import options, output
 from sfumato.apps.cli.language import Lang, talk
-from sfumato.core.errors import BadInput
+from sfumato.core.errors import BadInput, NotSupported
 
 if TYPE_CHECKING:
     from sfumato.lessons import Lesson
@@ -105,7 +105,11 @@ def _all(lessons: Sequence[Lesson], folder: Path, lang: Lang, answers: Answers) 
     _writable(folder / "index.html")
     for place, lesson in enumerate(lessons, 1):
         click.echo(f"{place}/{len(lessons)} {lesson.name}", err=True)
-        sheet = handout(lesson, lesson.terms(lang=lang), answers=answers)
+        try:
+            sheet = handout(lesson, lesson.terms(lang=lang), answers=answers)
+        except NotSupported as missing:  # an extra that is not installed costs one lesson, not the course
+            click.echo(f"{lesson.name}: {missing}; {missing.hint}", err=True)
+            continue
         for kind in ("html", "svg", "csv"):
             _write(kind, folder / f"{lesson.name}{_ENDINGS[kind]}", sheet)
     talk(lang, en=f"written: {folder}", fr=f"écrit\u00a0: {folder}")
