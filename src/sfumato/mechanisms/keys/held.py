@@ -28,6 +28,7 @@ Kept = tuple[tuple[str, int], ...]
 _BITS = 256
 _LARGEST = 1 << 62
 _DIGITS = 12
+_MANY = 128
 
 
 class Noise(Protocol):
@@ -46,7 +47,12 @@ def reach_of(sensitivity: Sensitivity) -> tuple[int, int]:
 
 
 def at_least_one(chance: Fraction, times: int) -> Fraction:
-    """1 - (1 - chance)^times, rounded up to a decimal that can be read."""
+    """1 - (1 - chance)^times, rounded up to a decimal that can be read; where times are many, times * chance, which is no less.
+
+    Such a power has thousands of digits, and a threshold is searched through many of them.
+    """
+    if times > _MANY:
+        return upward(min(Fraction(1), times * chance))
     return upward(1 - (1 - chance) ** times)
 
 
