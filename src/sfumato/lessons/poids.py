@@ -159,13 +159,13 @@ def tell(terms: Terms) -> Told:
         ),
         formulas=(
             Formula(
-                r"E_{x \sim p_D}[b(x)] \approx \frac{1}{N_E} \sum_{x \in E} b(x) \, w(x)",
-                "E_{x ~ p_D}[b(x)] ≈ (1/N_E) Σ_{x ∈ E} b(x) w(x)",
+                r"E_D[b] \approx \frac{1}{N_E} \sum_{x \in E} b(x) \, w(x)",
+                "E_D[b] ≈ (1/N_E) Σ_{x ∈ E} b(x) w(x)",
             ),
             Formula(
-                r"w(x) = \frac{N_E \, e^{\tilde\beta \cdot x}}{\sum_{e \in E} e^{\tilde\beta \cdot e}}, \qquad "
-                r"\tilde\beta = \beta^* + \mathrm{Lap}(S/\varepsilon)",
-                "w(x) = N_E e^{β̃·x} / Σ_{e ∈ E} e^{β̃·e},   β̃ = β* + Lap(S/ε)",
+                r"w(x) = \frac{N_E \, e^{\beta' \cdot x}}{\sum_{e \in E} e^{\beta' \cdot e}}, \qquad "
+                r"\beta' = \beta^* + \mathrm{Lap}(S/\varepsilon)",
+                "w(x) = N_E e^{β′·x} / Σ_{e ∈ E} e^{β′·e},   β′ = β* + Lap(S/ε)",
             ),
         ),
         found=(
