@@ -3,7 +3,7 @@
 The table of `ask_engine.py` (0.09 units a row, Zipf-like, 100 public keys, a value in [0, 100]), at most 10 rows a unit.
 PostgreSQL is a server of our own with its default settings; Spark is local with two threads, on Parquet.
 
-    python benchmarks/engines.py [--rows 1000000 10000000] [--only postgres spark]
+    python benchmarks/engines.py [--rows 1000000 10000000] [--only duckdb postgres spark]
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from sfumato.queries.bounded import bound
 from sfumato.queries.schema import Column, Schema, Table, Unit
 from sfumato.queries.sql.parse import parse
 
+LARGEST = 10**7
+"""Rows beyond this many are these rows again, of other units."""
 COLUMNS = (
     Column("few", "integer", range=(Fraction(0), Fraction(99))),
     Column("value", "number", range=(Fraction(0), Fraction(100)), grain=Fraction(1, 100)),
@@ -52,9 +54,21 @@ def made(folder: Path, rows: int) -> Path:
     into = folder / str(rows)
     if not (into / "table.parquet").exists():
         into.mkdir(exist_ok=True)
+        if rows > LARGEST:
+            return repeated(made(folder, LARGEST), rows // LARGEST, into / "table.parquet")
         script = Path(__file__).with_name("ask_engine.py")
         subprocess.run([sys.executable, str(script), "--folder", str(into), "--make", str(rows)], check=True)
     return into / "table.parquet"
+
+
+def repeated(file: Path, times: int, into: Path) -> Path:
+    """The same rows `times` over, each time of other units."""
+    import duckdb
+
+    units = f"(SELECT max(unit) + 1 FROM '{file}')"
+    rows = f"SELECT unit + place * {units} AS unit, few, value FROM '{file}', range({times}) AS t (place)"
+    duckdb.sql(f"COPY ({rows}) TO '{into}' (FORMAT parquet)")
+    return into
 
 
 def report(engine: Any, raw: Callable[[str], object], rows: int, name: str) -> None:
@@ -98,6 +112,18 @@ def postgres(files: dict[int, Path]) -> None:
         server.cleanup()
 
 
+def duckdb(files: dict[int, Path]) -> None:
+    from duckdb import connect
+
+    from sfumato.engines.duckdb import DuckDB
+
+    with connect(config={"threads": 2}) as connection:
+        for rows, file in files.items():
+            source = Source({c.name: c.type for c in COLUMNS}, location=f"parquet:{file}", unit="unit")
+            connection.execute(f"CREATE OR REPLACE VIEW t AS SELECT * FROM '{file}'")
+            report(DuckDB({"t": source}, threads=2), lambda text: connection.execute(text).fetchall(), rows, "duckdb")
+
+
 def spark(files: dict[int, Path]) -> None:
     os.environ.setdefault("SPARK_MASTER", "local[2]")
     from sfumato.engines.spark import Spark
@@ -121,13 +147,13 @@ def spark(files: dict[int, Path]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7])
-    parser.add_argument("--only", nargs="+", default=["postgres", "spark"])
+    parser.add_argument("--only", nargs="+", default=["duckdb", "postgres", "spark"])
     parser.add_argument("--folder", type=Path, default=None)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as own:
         files = {rows: made(given.folder or Path(own), rows) for rows in given.rows}
         for name in given.only:
-            {"postgres": postgres, "spark": spark}[name](files)
+            {"duckdb": duckdb, "postgres": postgres, "spark": spark}[name](files)
 
 
 if __name__ == "__main__":

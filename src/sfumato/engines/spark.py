@@ -38,6 +38,9 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
+    # Rows are matched with the weights of their units, which are fewer: hashing these is quicker than sorting all rows.
+    "spark.sql.join.preferSortMergeJoin": "false",
+    "spark.driver.memory": "4g",
 }
 """For a session that is started here, on this machine. A session that is there already keeps its own settings."""
 
