@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 import platform
 import subprocess
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+_HOMES = itertools.count()
 
 settings.register_profile("sfumato", deadline=None, derandomize=False, print_blob=True)
 settings.load_profile("sfumato")
@@ -56,9 +59,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys, heads and caches of a test never touch the user's own."""
-    monkeypatch.setenv("SFUMATO_HOME", str(tmp_path / "sfumato-home"))
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys, heads and caches of a test never touch the user's own. The folder is made by whoever needs it: most do not."""
+    monkeypatch.setenv("SFUMATO_HOME", str(tmp_path_factory.getbasetemp() / f"sfumato-home-{next(_HOMES)}"))
 
 
 @pytest.fixture(scope="session")

@@ -12,19 +12,27 @@ from sfumato.testing.mechanism import check_attack, check_promise
 
 LONG = {
     "Aim",
+    "GaussianHistogram",
     "GaussianKeys",
     "GaussianWeights",
     "GeometricKeys",
+    "HadamardResponse",
+    "HistogramMethod",
     "IndependentQuantiles",
     "InverseSensitivity",
     "JointExponential",
     "LaplaceHistogram",
     "LaplaceKeys",
     "LaplaceWeights",
+    "LocalHashing",
     "Mst",
+    "NoisySearch",
     "PufferfishLaplace",
     "RecursiveQuantiles",
     "SparseHistogram",
+    "TopK",
+    "TreeQuantiles",
+    "UnaryEncoding",
 }
 """Attacking these takes more than a second: that is left to `make test`. What they promise is verified at every commit."""
 

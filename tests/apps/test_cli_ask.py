@@ -61,6 +61,7 @@ def test_the_lines_of_the_issue(folder: Path) -> None:
     assert again["spent"]["epsilon"] == "0"
 
 
+@pytest.mark.slow
 def test_exit_codes_and_streams(folder: Path) -> None:
     run(folder, INIT)
     refused = run(folder, 'sfumato ask "SELECT * FROM people" --epsilon 0.1', code=3)
@@ -108,6 +109,7 @@ def test_a_file_of_questions_is_all_or_none(folder: Path) -> None:
     assert budget["spent"]["epsilon"] == "1"
 
 
+@pytest.mark.slow
 def test_the_prompt_reads_from_a_pipe(folder: Path) -> None:
     run(folder, INIT)
     done = subprocess.run(

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def lesson(*words: str, lang: str = "C.UTF-8", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run the command, as a shell does: no terminal on either side."""

@@ -112,6 +112,7 @@ def test_a_short_budget_charges_and_writes_nothing(make: Make, tmp_path: Path) -
     assert not list(tmp_path.glob(".out*"))
 
 
+@pytest.mark.slow
 def test_the_same_release_replays_and_another_under_its_name_is_refused(make: Make, tmp_path: Path) -> None:
     data = make()
     first = published(data).release()
@@ -735,6 +736,7 @@ def test_a_source_that_fails_after_the_charge_is_taken_up_later(
     verify(tmp_path / "out" / "certificate.json")
 
 
+@pytest.mark.slow
 def test_two_at_once_publish_the_same(make: Make, tmp_path: Path) -> None:
     """Two threads run one edition into one folder: one charge, one release, and both have it."""
     from concurrent.futures import ThreadPoolExecutor

@@ -12,6 +12,8 @@ from sfumato.core.errors import BadInput, NotSupported
 
 from .conftest import Make, rows
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("accountant", "delta", "kind"), [("pure", "0", "pure"), ("pure", "1e-7", "approximate"), ("zcdp", "0", "zcdp")]

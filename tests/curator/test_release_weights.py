@@ -17,6 +17,8 @@ from sfumato.queries.sql.parse import parse
 
 from .conftest import Make, rows
 
+pytestmark = pytest.mark.slow
+
 
 def public(count: int = 4000) -> Any:
     """A public table of everybody: both sexes alike, all ages."""

@@ -30,6 +30,7 @@ def test_the_line_of_the_issue() -> None:
     assert b.loss(1).delta(1.0) <= 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("queries", "delta", "family", "radius"),
     [
@@ -62,12 +63,14 @@ def test_promises_far_from_the_usual_are_kept(queries: int, epsilon: Any, delta:
     assert BoundedNoise(queries, b.radius * Fraction(9, 10)).loss(1).delta(float(epsilon)) > float(delta)
 
 
+@pytest.mark.slow
 def test_a_real_sensitivity_on_a_fine_lattice() -> None:
     """16 steps to the sensitivity: the radius of whole numbers, scaled."""
     fine = BoundedNoise.calibrate(queries=100, sensitivity="0.5", epsilon=1, delta="1e-5", grain="1/32")
     assert float(fine.radius) == pytest.approx(0.5 * 170.2, rel=6e-3)
 
 
+@pytest.mark.slow
 def test_when_it_beats_the_gaussian() -> None:
     """On the largest of k errors: not at 100 queries, but at 1000; and truncated Laplace is better for one."""
     for queries, better in ((100, False), (1000, True)):
@@ -180,6 +183,7 @@ def test_a_law_of_ones_own_is_priced_by_its_weights() -> None:
 # ── draws ────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_sessions_follow_the_law() -> None:
     from scipy.special import chdtrc
 

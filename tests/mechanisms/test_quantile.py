@@ -114,6 +114,7 @@ def test_the_mean_of_replaced_rows_costs_what_is_charged() -> None:
         InverseSensitivity(5, Mean(), 1).loss(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [IndependentQuantiles, JointExponential, RecursiveQuantiles, HistogramMethod, NoisySearch]
 )

@@ -202,6 +202,7 @@ def test_the_whole_stream_moves_not_one_number() -> None:
 # ── laws ─────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "m",
     [
@@ -233,6 +234,7 @@ def least(m: Any, left: Sequence[int], right: Sequence[int], epsilon: Number) ->
     return float(hockey_stick(m.law(left), m.law(right), Fraction(epsilon))[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 def test_the_law_keeps_epsilon_and_comes_near(noise: Any) -> None:
     """All pairs of three numbers one step apart around the threshold, a far first number included."""

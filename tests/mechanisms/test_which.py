@@ -74,6 +74,7 @@ def test_a_stream_is_told_apart_for_one_price() -> None:
     assert names(Stream(1000, 1000), delta=SMALL)[0] != "SparseVector"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", [Scalar(), Queries(500), Choice(8), Choice(8, 3, monotone=True), Stream(500)])
 @pytest.mark.parametrize("relation", [Neighbours.ADD_REMOVE, Neighbours.REPLACE])
 def test_every_option_keeps_the_promise(question: Any, relation: Neighbours) -> None:
@@ -92,6 +93,7 @@ def test_sums_so_far() -> None:
     assert names(Running(1000), delta=SMALL)[0] == "FactoredCount"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 200])
 def test_the_largest_of_many_errors_stays_within(count: int) -> None:
     """20 000 rounds at confidence 0.9; covering less than 0.885 has probability below 1e-11, as has covering 1 per cent too

@@ -109,6 +109,7 @@ def test_what_stands_on_two_measures_has_no_bar() -> None:
     assert cell.within is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["laplace", "normal"])
 @pytest.mark.parametrize("text", ["SELECT AVG(x) FROM t", "SELECT VAR_POP(x) FROM t", "SELECT SUM(x), AVG(x) FROM t"])
 def test_bars_cover(law: str, text: str) -> None:

@@ -19,6 +19,8 @@ from sfumato.core.errors import BudgetExceeded
 from sfumato.curator.ledger.records import Charge
 from sfumato.mechanisms import AboveThreshold
 
+pytestmark = pytest.mark.slow
+
 SENTINEL = "Zxq7Wv"
 NUMBER = 77_031_977
 COUNT = "SELECT COUNT(*) AS n FROM people"

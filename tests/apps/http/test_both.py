@@ -19,6 +19,8 @@ from sfumato.curator.ledger.records import Charge
 from sfumato.curator.policy import Policy
 from sfumato.mechanisms import AboveThreshold, BoundedNoise, RunningCount, SparseVector
 
+pytestmark = pytest.mark.slow
+
 BY_SEX = "SELECT sex, COUNT(*) AS n, AVG(hours) AS h FROM people GROUP BY sex"
 BOOKS = "per_analyst = { poor = 0.5, default = 20 }"
 
