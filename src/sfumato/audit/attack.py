@@ -17,6 +17,9 @@ from sfumato.core.exact import Number, probability
 LEARN, CHOOSE = 0.08, 0.12
 """Parts of the draws on which events are learnt, and on which one is chosen; its probabilities are bounded on the rest."""
 
+_LUCK = 1e-5
+"""An event is chosen with this much caution, whatever the risk of its bound: with more, none but the sure event seems safe."""
+
 Value = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 
@@ -38,7 +41,9 @@ def tell_apart(left: Any, right: Any, *, value: Value, risk: float) -> Told:
     count = len(left)
     learnt, chosen = int(LEARN * count), int((LEARN + CHOOSE) * count)
     orders = learn(left[:learnt], right[:learnt])
-    event = choose(orders, left[learnt:chosen], right[learnt:chosen], worth=cautious(value, chosen - learnt, risk))
+    event = choose(
+        orders, left[learnt:chosen], right[learnt:chosen], worth=cautious(value, chosen - learnt, max(risk, _LUCK))
+    )
     hits, misses = event.hits(left[chosen:]), event.hits(right[chosen:])
     if event.reverse:
         hits, misses = misses, hits

@@ -96,9 +96,15 @@ def check_source(mechanism: Mechanism[Any, Any]) -> None:
 
 
 def check_attack(mechanism: Mechanism[Any, Any], *, runs: int) -> None:
-    """The attack finds nothing, and is strong enough to have caught half the epsilon."""
-    report = audit(mechanism, runs=runs, confidence=Fraction(999_999_999, 1_000_000_000))
-    assert report.passed, str(report)
+    """The attack finds nothing, and is strong enough to have caught half the epsilon.
+
+    Which event it learns is a matter of luck: one that learnt a weak one may try once more, with four times the runs.
+    """
+    for times in (1, 4):
+        report = audit(mechanism, runs=times * runs, confidence=Fraction(999_999_999, 1_000_000_000))
+        assert report.passed, str(report)
+        if report.lower_bound > report.claimed / 2:
+            break
     assert report.lower_bound > report.claimed / 2, f"the attack is too weak to mean anything:\n{report}"
 
 

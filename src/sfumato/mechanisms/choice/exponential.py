@@ -93,7 +93,7 @@ class Exponential(Mechanism[Scores, int]):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return (cls(2, "1/2", 1), cls(5, 1, "1/4"), cls(3, 1, 1, monotone=True))
+        return (cls(2, "1/2", 1), cls(5, 2, "1/4"), cls(3, 1, 1, monotone=True))
 
     @classmethod
     def calibrate(
