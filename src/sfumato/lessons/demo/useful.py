@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from sfumato.lessons.asked import Asked
 from sfumato.lessons.demo.scene import Scene
 from sfumato.lessons.frequency import share
 from sfumato.lessons.lesson import Words
@@ -121,46 +123,27 @@ def picture(stage: Stage, answer: Answer) -> Picture:
 
 
 def coverage(stage: Stage) -> tuple[int, int]:
-    """How many bars of fresh answers hold the exact answer, and how many there were."""
-    import numpy as np
+    """How many bars of fresh answers hold the exact answer, and how many there were.
 
-    from sfumato.queries.answer import Estimate, answer
-
-    preview = stage.people.session("ana").preview(BY_SCHOOL, epsilon="0.5")
-    exact = exactly(stage, preview.bounded)
-    true = answer(preview.bounded, exact).rows
-    widths = preview.cell_widths()
-    drawn = [
-        mechanism.release(np.tile(vector, REPEATS), sensitivity).value.reshape(REPEATS, -1)
-        for mechanism, vector, sensitivity in zip(preview.mechanisms, exact, preview.bounded.sensitivities, strict=True)
-    ]
-    covered = bars = 0
-    for place in range(REPEATS):
-        for row, truth in zip(answer(preview.bounded, [part[place] for part in drawn], widths).rows, true, strict=True):
-            for cell, right in zip(row[1:], truth[1:], strict=True):
-                assert isinstance(cell, Estimate)
-                assert isinstance(right, Estimate)
-                if cell.within is not None and cell.unbiased is not None and right.unbiased is not None:
-                    bars += 1
-                    covered += abs(cell.unbiased - right.unbiased) <= cell.within
-    return covered, bars
-
-
-def exactly(stage: Stage, bounded: Any) -> Any:
-    """The exact integers of a public table: Adult has been published, so nothing is betrayed by counting them here."""
+    Adult has been published, so nothing is betrayed by counting it exactly here.
+    """
     import pyarrow.parquet as parquet
 
-    from sfumato.engines.base import Source
-    from sfumato.engines.duckdb import DuckDB
+    from sfumato.queries.answer import Estimate
 
-    table = stage.people.schema.tables[0]
-    rows = Source(
-        {column.name: column.type for column in table.columns},
-        data=parquet.read_table(stage.folder / "adult.parquet"),
-        unit=table.unit,
-    )
-    engine = DuckDB({table.name: rows})
-    return bounded.vectors(engine.execute(bounded.sql(engine.dialect)))
+    rows = parquet.read_table(stage.folder / "adult.parquet").to_pydict()
+    asked = Asked(BY_SCHOOL, stage.people.schema, {"adult": rows}, "0.5")
+    truth = [cell for row in asked.true().rows for cell in row]
+    covered = bars = 0
+    for result in asked.answers(REPEATS, stage.terms.source):
+        for cell, right in zip((cell for row in result.rows for cell in row), truth, strict=True):
+            match cell, right:
+                case Estimate(unbiased=Fraction() as found, within=Fraction() as within), Estimate(
+                    unbiased=Fraction() as true
+                ):
+                    bars += 1
+                    covered += abs(found - true) <= within
+    return covered, bars
 
 
 def true_stays(stage: Stage) -> int:
