@@ -217,6 +217,8 @@ BROKEN: list[tuple[str, str, str, str, str]] = [
     ("epsilon = 3.0\n", "", "[^budget]", "", "epsilon is missing in [budget]"),
     ("epsilon = 3.0", 'epsilon = "3"', 'epsilon = ^"3"', "", "must be a number"),
     ("epsilon = 3.0", "epsilon = inf", "epsilon = ^inf", "", "finite"),
+    ("epsilon = 3.0", "epsilon = 1e9999", "epsilon = ^1e9999", "", "digits"),
+    ("epsilon = 3.0", "epsilon = 1e-9999", "epsilon = ^1e-9999", "", "digits"),
     ("epsilon = 3.0", "epsilon = 0", "epsilon = ^0", "", "above 0"),
     ("epsilon = 3.0", "epsilon = true", "epsilon = ^true", "", "must be a number"),
     ("delta = 1e-6", "delta = 0.001", "delta = ^0.001", "SF007", "50,000"),

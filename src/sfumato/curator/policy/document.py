@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidat
 from sfumato.queries.schema import Kind
 
 Scalar = bool | int | Fraction | str | date
+_DIGITS = 400
+"""Digits of a number, before or behind its point: more than any double has, and few enough to be computed with and printed."""
 _NUMBER = {"type": "number"}
 _DATE = {"type": "string", "format": "date", "description": "written without quotes: 2026-11-30"}
 
@@ -23,6 +25,9 @@ def _number(value: object) -> Fraction:
         raise ValueError("must be a number")
     if isinstance(value, Decimal) and not value.is_finite():
         raise ValueError("must be a finite number")
+    exact = Decimal(value)
+    if exact and (abs(exact.adjusted()) > _DIGITS or len(exact.as_tuple().digits) > _DIGITS):
+        raise ValueError(f"must be a number of at most {_DIGITS} digits")
     return Fraction(value)
 
 
