@@ -19,6 +19,13 @@ def written(query: exp.Expr, dialect: str) -> str:
 
 
 def _for_duckdb(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Select):
+        # Passing over no row changes none, and no condition moves below it.
+        return node.offset(0, copy=False) if node.meta.get(APART) else node
+    return _days(node)
+
+
+def _days(node: exp.Expr) -> exp.Expr:
     kind = exp.Add if isinstance(node, exp.DateAdd) else exp.Sub
     return exp.paren(kind(this=node.this, expression=node.expression), copy=False)
 
@@ -26,7 +33,7 @@ def _for_duckdb(node: exp.Expr) -> exp.Expr:
 def _for_postgres(node: exp.Expr) -> exp.Expr:
     match node:
         case exp.DateAdd() | exp.DateDiff():
-            return _for_duckdb(node)
+            return _days(node)
         case exp.IntDiv(this=left, expression=right) if not _wide(node):
             # Between 64-bit integers a slash cuts off, which is quicker than DIV of numerics; nothing here is negative.
             return exp.Div(this=left, expression=right, typed=True, safe=False)
@@ -69,12 +76,14 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
 
 NARROW = "narrow"
 """Said of a sum whose terms have 64 bits."""
+APART = "apart"
+"""Said of a SELECT that conditions above it must not enter."""
 _WIDE = "decimal(38, 0)"
 _LIMB = 21
 _REFERENCE = "${"
 """Spark reads ${env:NAME} as a setting or a variable of its environment, inside texts too."""
 _SETTLED: dict[str, tuple[Callable[[exp.Expr], exp.Expr], tuple[type[exp.Expr], ...]]] = {
-    "duckdb": (_for_duckdb, (exp.DateAdd, exp.DateDiff)),
+    "duckdb": (_for_duckdb, (exp.DateAdd, exp.DateDiff, exp.Select)),
     "postgres": (
         _for_postgres,
         (exp.DateAdd, exp.DateDiff, exp.IntDiv, exp.IsNan, exp.Like, exp.Substring, exp.DataType),

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sfumato.core import Bug, NotSupported
 from sfumato.queries.cells import ONE, spread, steps, there
-from sfumato.queries.expression import Expression
+from sfumato.queries.expression import Call, Expression, Literal
 from sfumato.queries.infer import infer
 from sfumato.queries.plan import (
     Derive,
@@ -22,6 +22,7 @@ from sfumato.queries.plan import (
     Filter,
     Heads,
     Join,
+    Key,
     Ranked,
     Read,
     Rows,
@@ -32,7 +33,7 @@ from sfumato.queries.plan import (
     Weigh,
 )
 from sfumato.queries.rows import alone, scope_of
-from sfumato.queries.sql.dialect import NARROW, written
+from sfumato.queries.sql.dialect import APART, NARROW, written
 from sfumato.queries.sql.firsts import crowded, first, name_of
 from sfumato.queries.sql.formula import Formula, clamped, formula, integer
 from sfumato.queries.sql.relation import column, counted, filtered, shaped
@@ -67,9 +68,11 @@ def emit(tally: Tally, dialect: str) -> str:
     if not rows.expressions:
         rows = rows.select(exp.alias_(integer(1), "one"))
     query = counted(shape.query, below) if weigh.counted == "ingest" else shape.query
-    rows = rows.from_(query.subquery("r", copy=False), copy=False)
-    for condition in conditions:
-        rows = rows.where(formula(condition, columns).sql, copy=False)
+    last = tuple(each for each in conditions if any(_listing(each, key) for key in tally.keys))
+    if last and isinstance(below, Join | Read) and _kept(below):
+        query = _before(query, tuple(each for each in conditions if each not in last), columns)
+        conditions = last
+    rows = _where(rows.from_(query.subquery("r", copy=False), copy=False), conditions, columns)
 
     paired = not single and (Units() in tally.statistics or capped)
     source = "sfumato_pairs" if paired else "sfumato_rows"
@@ -112,6 +115,35 @@ def emit(tally: Tally, dialect: str) -> str:
     if len(text) > LONGEST:
         raise NotSupported("the question is too long for an engine", hint="ask for less at a time", code="SF021")
     return text
+
+
+def _where(query: exp.Select, conditions: tuple[Expression, ...], columns: dict[str, Formula]) -> exp.Select:
+    for condition in conditions:
+        query = query.where(formula(condition, columns).sql, copy=False)
+    return query
+
+
+def _listing(condition: Expression, key: Key) -> bool:
+    """Whether a condition says no more than that a key is among its public values, or NULL."""
+    match condition:
+        case Call("in", (of, *listed)):
+            known = [value for value in key.values if value is not None]
+            return of == key.of and listed == [Literal(value) for value in known]
+        case Call("or", parts):
+            return any(_listing(part, key) for part in parts)
+        case _:
+            return False
+
+
+def _before(query: exp.Select, conditions: tuple[Expression, ...], columns: dict[str, Formula]) -> exp.Select:
+    """Rows as they are before a condition that nearly all of them meet: an engine is kept from guessing otherwise.
+
+    Taken for one that leaves few rows of a long table, it makes that table the one whose rows are hashed for a join.
+    """
+    if conditions:
+        query = _where(exp.select("*").from_(query.subquery("r", copy=False), copy=False), conditions, columns)
+    query.meta[APART] = True
+    return query
 
 
 def _kept(rows: Rows) -> bool:
