@@ -3,12 +3,13 @@
 The table of `ask_engine.py` (0.09 units a row, Zipf-like, 100 public keys, a value in [0, 100]), at most 10 rows a unit.
 PostgreSQL is a server of our own with its default settings; Spark is local with two threads, on Parquet.
 
-    python benchmarks/engines.py [--rows 1000000 10000000] [--only duckdb postgres spark]
+    python benchmarks/engines.py [--rows 1000000 10000000] [--only duckdb postgres spark] [--times 3]
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import subprocess
 import sys
@@ -36,7 +37,7 @@ QUESTIONS = {
 }
 
 
-def best(run: Callable[[], object], times: int = 3) -> float:
+def best(run: Callable[[], object], times: int) -> float:
     taken = []
     for _ in range(times):
         start = time.perf_counter()
@@ -71,23 +72,24 @@ def repeated(file: Path, times: int, into: Path) -> Path:
     return into
 
 
-def report(engine: Any, raw: Callable[[str], object], rows: int, name: str) -> None:
+def report(engine: Any, raw: Callable[[str], object], rows: int, name: str, times: int) -> None:
     for title, text in QUESTIONS.items():
         bounded = bound(parse(text, schema(rows)), schema(rows))
         sql = bounded.sql(engine.dialect)
-        ours = best(lambda sql=sql, bounded=bounded: bounded.vectors(engine.execute(sql)))  # type: ignore[misc]
-        theirs = best(lambda text=text: raw(text))  # type: ignore[misc]
+        ours = best(lambda sql=sql, bounded=bounded: bounded.vectors(engine.execute(sql)), times)  # type: ignore[misc]
+        theirs = best(lambda text=text: raw(text), times)  # type: ignore[misc]
         print(
             f"{name:10} {rows:>12,} {title:18} raw {theirs:8.3f} s   bounded {ours:8.3f} s   {ours / theirs:6.1f}x",
             flush=True,
         )
 
 
-def postgres(files: dict[int, Path]) -> None:
+def postgres(files: dict[int, Path], times: int) -> None:
     from importlib import import_module
 
     import psycopg
     import pyarrow.parquet as parquet
+    from pyarrow import csv
 
     from sfumato.engines.postgres import Postgres
 
@@ -99,20 +101,21 @@ def postgres(files: dict[int, Path]) -> None:
             with psycopg.connect(where, autocommit=True) as connection:
                 connection.execute("DROP TABLE IF EXISTS t")
                 connection.execute("CREATE TABLE t (unit bigint, few bigint, value double precision)")
-                with connection.cursor().copy("COPY t FROM STDIN") as copy:
+                with connection.cursor().copy("COPY t FROM STDIN (FORMAT csv)") as copy:
                     for batch in parquet.ParquetFile(file).iter_batches(columns=["unit", "few", "value"]):
-                        columns = (each.to_pylist() for each in batch.columns)
-                        copy.write("".join(f"{u}\t{f}\t{v}\n" for u, f, v in zip(*columns, strict=True)))
+                        lines = io.BytesIO()
+                        csv.write_csv(batch, lines, csv.WriteOptions(include_header=False))
+                        copy.write(lines.getbuffer())
                 connection.execute("VACUUM ANALYZE t")
                 source = Source({c.name: c.type for c in COLUMNS}, location=f"postgresql:{where}", unit="unit")
                 engine = Postgres({"t": source})
-                report(engine, lambda text: connection.execute(text).fetchall(), rows, "postgres")
+                report(engine, lambda text: connection.execute(text).fetchall(), rows, "postgres", times)
                 engine.close()
     finally:
         server.cleanup()
 
 
-def duckdb(files: dict[int, Path]) -> None:
+def duckdb(files: dict[int, Path], times: int) -> None:
     from duckdb import connect
 
     from sfumato.engines.duckdb import DuckDB
@@ -121,17 +124,26 @@ def duckdb(files: dict[int, Path]) -> None:
         for rows, file in files.items():
             source = Source({c.name: c.type for c in COLUMNS}, location=f"parquet:{file}", unit="unit")
             connection.execute(f"CREATE OR REPLACE VIEW t AS SELECT * FROM '{file}'")
-            report(DuckDB({"t": source}, threads=2), lambda text: connection.execute(text).fetchall(), rows, "duckdb")
+            report(
+                DuckDB({"t": source}, threads=2),
+                lambda text: connection.execute(text).fetchall(),
+                rows,
+                "duckdb",
+                times,
+            )
 
 
-def spark(files: dict[int, Path]) -> None:
+def spark(files: dict[int, Path], times: int) -> None:
     os.environ.setdefault("SPARK_MASTER", "local[2]")
-    from sfumato.engines.spark import Spark
-
-    tiny = next(iter(files.values())).parent / "tiny.parquet"
+    import pyarrow
     import pyarrow.parquet as parquet
 
-    parquet.write_table(parquet.read_table(next(iter(files.values()))).slice(0, 1000), tiny)
+    from sfumato.engines.spark import Spark
+
+    smallest = next(iter(files.values()))
+    tiny = smallest.parent / "tiny.parquet"
+    first = next(parquet.ParquetFile(smallest).iter_batches(1000))
+    parquet.write_table(pyarrow.Table.from_batches([first]), tiny)
     for rows, file in {1000: tiny, **files}.items():
         source = Source({c.name: c.type for c in COLUMNS}, location=f"spark:parquet:{file}", unit="unit")
         engine = Spark({"t": source})
@@ -141,7 +153,7 @@ def spark(files: dict[int, Path]) -> None:
         def raw(text: str, session: Any = session) -> object:
             return session.sql(text.replace(" t ", " raw ")).toArrow()
 
-        report(engine, raw, rows, "spark")
+        report(engine, raw, rows, "spark", times)
 
 
 def main() -> None:
@@ -149,11 +161,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7])
     parser.add_argument("--only", nargs="+", default=["duckdb", "postgres", "spark"])
     parser.add_argument("--folder", type=Path, default=None)
+    parser.add_argument("--times", type=int, default=3, help="the best of so many runs counts")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as own:
         files = {rows: made(given.folder or Path(own), rows) for rows in given.rows}
         for name in given.only:
-            {"duckdb": duckdb, "postgres": postgres, "spark": spark}[name](files)
+            {"duckdb": duckdb, "postgres": postgres, "spark": spark}[name](files, given.times)
 
 
 if __name__ == "__main__":
