@@ -51,14 +51,14 @@ def test_no_ledger_is_opened(make: Any, monkeypatch: pytest.MonkeyPatch) -> None
         raise AssertionError("a rehearsal has no ledger")
 
     monkeypatch.setattr(Ledger, "__init__", never)
-    assert len(Rehearsal(policy).ask(QUESTIONS[1], epsilon=1).rows) == 2
+    assert len(Rehearsal.of(policy).ask(QUESTIONS[1], epsilon=1).rows) == 2
     with pytest.raises(BadInput, match="free"):
-        Rehearsal(policy).ask(QUESTIONS[0], epsilon=1).refine(epsilon=1)
+        Rehearsal.of(policy).ask(QUESTIONS[0], epsilon=1).refine(epsilon=1)
 
 
 def test_no_row_is_anyones(make: Any) -> None:
     """The tables are the policy's alone: the same without any data, and not the same under another policy."""
-    first, again = (make().session("ana").dummy().tables if n == 0 else Rehearsal(POLICY).tables for n in (0, 1))
+    first, again = (make().session("ana").dummy().tables if n == 0 else Rehearsal.of(POLICY).tables for n in (0, 1))
     assert first["people"].schema.metadata == {b"sfumato": b"DUMMY"}
     assert first["people"].column_names == ["sex", "age", "hours", "notes", "person_id"]
     assert all(unit.startswith("DUMMY-") for unit in first["people"]["person_id"].to_pylist())
@@ -77,7 +77,7 @@ POLICY = Policy.parse(
 
 
 def test_private_keys_and_dates_rehearse_too_without_a_source() -> None:
-    rehearsal = Rehearsal(POLICY)
+    rehearsal = Rehearsal.of(POLICY)
     answer = rehearsal.ask("SELECT zip, COUNT(*) AS n FROM t GROUP BY zip", epsilon=1, delta="5e-7")
     assert answer.columns == ("zip", "n")
     assert len(answer.rows) == 3

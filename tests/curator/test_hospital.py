@@ -275,3 +275,16 @@ def test_levels_agree_with_their_codes(hospital: Any) -> None:
         answer.level("region")
     with pytest.raises(NotSupported, match="a key that has none"):
         hospital.preview("SELECT sex, COUNT(*) FROM stays GROUP BY sex", epsilon=1, workload="levels")
+
+
+def test_levels_are_rehearsed_on_terms_alone(hospital: Any) -> None:
+    """What a server says of its policy is enough: the list of codes travels with it, each under its chapter."""
+    from sfumato.curator.door.wire import terms_from_json, terms_to_json
+    from sfumato.curator.rehearsal import Rehearsal
+
+    here = hospital.dummy(rows=200)
+    there = Rehearsal(terms_from_json(terms_to_json(here.terms)), hospital.left(), rows=200)
+    text = "SELECT LEVEL(icd10, 'chapter') AS c, COUNT(*) AS n FROM diagnoses GROUP BY c"
+    found = [{row["c"]: row["n"] for row in each.ask(text, epsilon=10**9).rows} for each in (here, there)]
+    assert found[0] == found[1]
+    assert all(n > 0 for n in found[0].values())

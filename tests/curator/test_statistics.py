@@ -132,7 +132,7 @@ def test_bars_for_noise_and_sampling(make: Any) -> None:
     """Tables drawn from one law: the wider bars hold for its mean in each, those of noise alone do not."""
     missed = 0
     policy = make().policy
-    rehearsal = Rehearsal(policy)
+    rehearsal = Rehearsal.of(policy)
     preview = rehearsal.preview(
         "SELECT AVG(hours) AS h, VARIANCE(hours) AS v FROM people", epsilon=500, confidence="0.99"
     )
@@ -194,7 +194,7 @@ def test_the_warning_is_shown(make: Any) -> None:
 def test_private_groups_have_no_total(make: Any) -> None:
     from tests.curator.test_dummy import POLICY
 
-    answer = Rehearsal(POLICY).ask("SELECT zip, COUNT(*) AS n FROM t GROUP BY zip", epsilon=1, delta="5e-7")
+    answer = Rehearsal.of(POLICY).ask("SELECT zip, COUNT(*) AS n FROM t GROUP BY zip", epsilon=1, delta="5e-7")
     with pytest.raises(NotSupported, match="withheld"):
         answer.total("n")
     with pytest.raises(NotSupported, match="withheld"):

@@ -13,6 +13,7 @@ from sfumato.curator.ledger.ledger import Left, Position
 from sfumato.curator.ledger.records import Charge
 from sfumato.curator.noisy import noisy
 from sfumato.curator.opened import opened
+from sfumato.curator.policy.memory import in_memory
 from sfumato.curator.preview import Preview
 from sfumato.curator.terms import Terms, terms_of
 from sfumato.queries.frame import Frame, Question, frame
@@ -27,14 +28,17 @@ if TYPE_CHECKING:
 class Rehearsal:
     """What a session offers, before rows that were drawn from the policy alone. Nothing is charged, nothing is replayed."""
 
-    def __init__(self, policy: Policy, *, analyst: str = "owner", rows: int = dummy.ROWS) -> None:
+    def __init__(self, terms: Terms, left: Left, *, rows: int = dummy.ROWS) -> None:
+        """`left` is what answers say may still be spent: rehearsing leaves it as it is."""
         if rows < 1:
             raise BadInput("a rehearsal needs a row or more", hint="give rows=1000, say")
-        self.policy, self.analyst, self._count = policy, analyst, rows
+        self.terms, self._left, self._count = terms, left, rows
 
-    @cached_property
-    def terms(self) -> Terms:
-        return terms_of(self.policy)
+    @classmethod
+    def of(cls, policy: Policy, *, analyst: str = "owner", rows: int = dummy.ROWS) -> Rehearsal:
+        """Before a budget of which nothing is spent."""
+        caps = policy.caps()
+        return cls(terms_of(policy), Left(caps, caps.total, caps.of(analyst), Charge(), Charge()), rows=rows)
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -45,7 +49,7 @@ class Rehearsal:
     def _engine(self) -> Engine:
         from sfumato.engines.duckdb import DuckDB
 
-        return DuckDB({**self.policy.sources(self.tables), **self.policy.lookups()})
+        return DuckDB(in_memory(self.terms.schema, self.tables))
 
     def table(self, name: str) -> Frame:
         """A table to build questions on."""
@@ -77,13 +81,12 @@ class Rehearsal:
             bounded.found if bounded.private else bounded.vectors
         )
         kept = noisy(preview, exact)
-        caps = self.policy.caps()
         return Answer(
             preview=preview,
             result=opened(preview, kept),
             position=Position(0, ""),
             charged=Charge(),
-            left=Left(caps, caps.total, caps.of(self.analyst), Charge(), Charge()),
+            left=self._left,
             replayed=False,
             session=self,  # type: ignore[arg-type]
             stored=(kept,),

@@ -142,7 +142,7 @@ class Session:
 
     def dummy(self, *, rows: int = ROWS) -> Rehearsal:
         """The same session before rows drawn from the policy alone: every question is free there, and about nobody."""
-        return Rehearsal(self.dataset.policy, analyst=self.analyst, rows=rows)
+        return Rehearsal.of(self.dataset.policy, analyst=self.analyst, rows=rows)
 
     def left(self) -> Left:
         """What this analyst may still spend."""

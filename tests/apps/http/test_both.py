@@ -243,6 +243,19 @@ def test_what_cannot_be_started_is_not_charged(both: Any) -> None:
     assert ledger.totals().spent == Charge()
 
 
+def test_a_rehearsal_is_free_and_has_the_same_columns(both: Any) -> None:
+    session, ledger = both[0]("ana"), both[1]
+    rehearsal = session.dummy(rows=60)
+    assert rehearsal.tables["people"].num_rows == 60
+    answer = rehearsal.ask(BY_SEX, epsilon=1)
+    framed = rehearsal.table("people").group_by("sex").agg(n=sf.count()).ask(epsilon=10**6)
+    assert sum(row["n"] for row in framed.rows) <= 60
+    assert ledger.totals().spent == Charge()
+    assert answer.to_json()["dummy"] is True
+    assert "DUMMY" in repr(answer)
+    assert answer.to_arrow().schema == session.ask(BY_SEX, epsilon=1).to_arrow().schema
+
+
 def test_what_is_left(session: Any) -> None:
     session.ask(BY_SEX, epsilon=1)
     left = session.left()

@@ -29,7 +29,7 @@ def command(
     from sfumato.curator.policy import Policy
     from sfumato.curator.rehearsal import Rehearsal
 
-    rehearsal = Rehearsal(Policy.load(policy_file), rows=rows)
+    rehearsal = Rehearsal.of(Policy.load(policy_file), rows=rows)
     if (question is None) == (table is None):
         raise click.UsageError("give a question, or --table to see rows")
     talk(

@@ -15,11 +15,13 @@ from sfumato.curator.door import recorded, wire
 from sfumato.curator.door.line import Line
 from sfumato.curator.door.recorded import Recorded
 from sfumato.curator.door.started import reply_from_json
+from sfumato.curator.dummy import ROWS
 from sfumato.curator.preview import Preview
 
 if TYPE_CHECKING:
     from sfumato.curator.ledger.ledger import Left
     from sfumato.curator.ledger.records import Charge
+    from sfumato.curator.rehearsal import Rehearsal
     from sfumato.curator.terms import Terms
     from sfumato.mechanisms.stream.interactive import Interactive
     from sfumato.queries.plan import Released
@@ -116,6 +118,12 @@ class RemoteSession:
         }
         found = self.line.post(self._path("start"), body, twice=False)
         return RemoteLive(self, str(found["id"]), wire.charge_from_json(found["charged"]))
+
+    def dummy(self, *, rows: int = ROWS) -> Rehearsal:
+        """The same questions before rows drawn here from what the server said of the policy: free, and about nobody."""
+        from sfumato.curator.rehearsal import Rehearsal
+
+        return Rehearsal(self.terms, self.left(), rows=rows)
 
     def left(self) -> Left:
         """What this analyst may still spend."""

@@ -183,6 +183,7 @@ class Policy:
 
     def sources(self, data: Mapping[str, Any] | None = None) -> dict[str, Source]:
         """What an engine opens: every table that a question may name, from its place or from `data`."""
+        from sfumato.curator.policy.memory import matched_keys
         from sfumato.engines.base import Source
 
         given = data or {}
@@ -211,42 +212,14 @@ class Policy:
 
     def lookups(self) -> dict[str, Source]:
         """The public lists whose levels may be asked for, as tables in memory: what the policy was read with."""
-        import pyarrow as pa
+        from sfumato.curator.policy.memory import lookups
 
-        from sfumato.engines.base import Source
-
-        found = {}
-        for levels in self.schema().levels:
-            listed = self.lists[levels.table, levels.column]
-            names = [column.name for column in levels.lookup.columns]
-            rows = [(*above, str(key)) for key, above in zip(listed.keys, listed.levels, strict=True)]
-            data = pa.table({name: pa.array([row[n] for row in rows], pa.string()) for n, name in enumerate(names)})
-            types = {column.name: column.type for column in levels.lookup.columns}
-            found[levels.lookup.name] = Source(types, data=data, missing=())
-        return found
+        return lookups(self.schema())
 
     def location(self, table: str) -> str | None:
         """Where a table's rows are, from any folder; None when they are handed over in memory."""
         source = self.document.tables[table].source
         return None if source is None else Place.parse(source).within(self.folder, table)
-
-
-def matched_keys(schema: Schema) -> dict[str, dict[str, str]]:
-    """For each table the columns that declared foreign keys compare, with one name for all that are compared together."""
-    from sfumato.engines.base import UNITS
-
-    names = {(table.name, table.unit): UNITS for table in schema.tables if table.unit is not None and not table.path}
-    pairs = [((table.name, table.path[0].column), table.path[0]) for table in schema.tables if table.path]
-    for here, step in pairs:
-        there = (step.table, step.key)
-        name = min(names.get(here, f"{step.table}.{step.key}"), names.get(there, f"{step.table}.{step.key}"))
-        for old in {names.get(here), names.get(there)} - {None}:
-            names.update({each: name for each, known in names.items() if known == old})
-        names[here] = names[there] = name
-    return {
-        table.name: {column: name for (owner, column), name in names.items() if owner == table.name and column}
-        for table in schema.tables
-    }
 
 
 def _syntax(error: Exception, text: str) -> BadPolicy:
