@@ -37,9 +37,8 @@ _LOCAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "4",
-    # Rows are matched with the weights of their units, which are fewer: hashing these is quicker than sorting all rows.
-    "spark.sql.join.preferSortMergeJoin": "false",
+    # Few enough for small tables, whose parts are put together again; so many that a part of 10^8 rows fits in memory.
+    "spark.sql.shuffle.partitions": "64",
     "spark.driver.memory": "4g",
 }
 """For a session that is started here, on this machine. A session that is there already keeps its own settings."""

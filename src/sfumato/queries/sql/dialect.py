@@ -55,6 +55,10 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
         case exp.CTE():
             node.set("materialized", None)
             return node
+        case exp.Select():
+            # Sorting all rows by unit takes half as long again. Units are shared out evenly, so none of the tables is large.
+            looked_up = node.meta.get(LOOKED_UP)
+            return node if looked_up is None else node.hint(f"SHUFFLE_HASH({looked_up})", dialect="spark", copy=False)
         case exp.DateAdd(this=day, expression=days):
             return exp.Anonymous(this="DATE_ADD", expressions=[day, days])
         case exp.DateDiff(this=day, expression=other):
@@ -78,6 +82,8 @@ NARROW = "narrow"
 """Said of a sum whose terms have 64 bits."""
 APART = "apart"
 """Said of a SELECT that conditions above it must not enter."""
+LOOKED_UP = "looked up"
+"""Said of a SELECT over a join: the side whose rows are found by hash, one for each unit."""
 _WIDE = "decimal(38, 0)"
 _LIMB = 21
 _REFERENCE = "${"
@@ -90,7 +96,7 @@ _SETTLED: dict[str, tuple[Callable[[exp.Expr], exp.Expr], tuple[type[exp.Expr], 
     ),
     "spark": (
         _for_spark,
-        (exp.CTE, exp.DateAdd, exp.DateDiff, exp.Extract, exp.Sum, exp.Like, exp.DataType, exp.Literal),
+        (exp.CTE, exp.Select, exp.DateAdd, exp.DateDiff, exp.Extract, exp.Sum, exp.Like, exp.DataType, exp.Literal),
     ),
 }
 

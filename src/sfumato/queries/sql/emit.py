@@ -33,7 +33,7 @@ from sfumato.queries.plan import (
     Weigh,
 )
 from sfumato.queries.rows import alone, scope_of
-from sfumato.queries.sql.dialect import APART, NARROW, written
+from sfumato.queries.sql.dialect import APART, LOOKED_UP, NARROW, written
 from sfumato.queries.sql.firsts import crowded, first, name_of
 from sfumato.queries.sql.formula import Formula, clamped, formula, integer
 from sfumato.queries.sql.relation import column, counted, filtered, shaped
@@ -86,7 +86,7 @@ def emit(tally: Tally, dialect: str) -> str:
     weighted = any(not isinstance(each, Heads | Distinct) for each in tally.statistics)
     weighed = not single and weighted and (paired or weigh.counted == "left")
     if weighed:
-        query = query.join("sfumato_weights", using=["u"], copy=False)
+        query = _beside_weights(query)
     if keys:
         query = query.group_by(*(column(name) for name in keys), copy=False)
     different = [] if single else [each for each in tally.statistics if isinstance(each, Distinct)]
@@ -261,7 +261,7 @@ def _placed(place: int, keys: list[str], width: int, weigh: Weigh, *, single: bo
         .where(exp.Not(this=exp.Is(this=column(name), expression=exp.null())))
     )
     if not single and weigh.counted == "left":
-        query = query.join("sfumato_weights", using=["u"])
+        query = _beside_weights(query)
     return query.group_by(*map(column, keys), column(name))
 
 
@@ -278,6 +278,13 @@ def _weights(weigh: Weigh, *, paired: bool) -> exp.Select:
     if weigh.counted == "left":
         chosen = chosen.select(exp.alias_(_weight(rows, weigh), "w"))
     return chosen.from_("sfumato_pairs").group_by("u")
+
+
+def _beside_weights(query: exp.Select) -> exp.Select:
+    """Rows matched with the weight of their unit. There is one for each unit, so they are the ones to be looked up."""
+    query = query.join("sfumato_weights", using=["u"], copy=False)
+    query.meta[LOOKED_UP] = "sfumato_weights"
+    return query
 
 
 def _weight(count: exp.Expr, weigh: Weigh) -> exp.Expr:
