@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
@@ -199,6 +200,33 @@ def test_neighbours_by_hand(data: st.DataObject) -> None:
 @settings(max_examples=10, suppress_health_check=list(HealthCheck), deadline=None)
 def test_neighbours_on_duckdb(data: st.DataObject) -> None:
     neighbours_agree(Search(data), on_duckdb)
+
+
+def twins(people: int, each: int, seed: int) -> several.Tables:
+    """People with `each` stays that are alike in all that questions read, in any order."""
+    rows = [
+        {"person": f"p{place}", "stay": None, "ward": "a", "days": 3, "admitted": None}
+        for place in range(people)
+        for _ in range(each)
+    ]
+    random.Random(seed).shuffle(rows)
+    return {name: [] for name in several.KEYS} | {"stays": rows}
+
+
+@pytest.mark.parametrize("each", [2, 3])
+@pytest.mark.parametrize("other", ["PARTITION BY person, ward ORDER BY days", "PARTITION BY person ORDER BY ward DESC"])
+@pytest.mark.parametrize("where", ["a = b", "a = 1 AND b = 1"])
+def test_windows_agree_about_rows_that_are_alike(each: int, other: str, where: str) -> None:
+    """Each window would number twins as it meets them: whether both say 1 of the same row was up to everybody's rows."""
+    text = (
+        "SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY days) AS a,"
+        f" ROW_NUMBER() OVER ({other}) AS b FROM stays) AS q WHERE {where}"
+    )
+    bounded = bound(parse(text, several.schema(max_rows=1)), several.schema(max_rows=1))
+    here = twins(2000, each, 1)
+    fewer = here | {"stays": [row for row in here["stays"] if row["person"] != "p0"]}
+    check_moved(bounded, on_duckdb(bounded, here), on_duckdb(bounded, fewer))
+    assert on_duckdb(bounded, here) == on_duckdb(bounded, twins(2000, each, 2))
 
 
 @pytest.mark.torture

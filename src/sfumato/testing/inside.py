@@ -52,7 +52,8 @@ def question(choose: Chooser) -> str:
             below += of(("", " HAVING COUNT(*) > 1"))
             text = fold in TEXTS
         case 1:
-            below, text = f"SELECT person, ward, {of(WINDOWS)} AS x, days AS n FROM {clause}", False
+            other = of(("days", f"LEAST(GREATEST({of(WINDOWS)}, 0), 9)"))
+            below, text = f"SELECT person, ward, {of(WINDOWS)} AS x, {other} AS n FROM {clause}", False
         case 2:
             inner = f"SELECT person, ward, {of(WINDOWS)} AS days, admitted FROM {clause}"
             fold = of([each for each in FOLDS if "SUM" not in each and "AVG" not in each])

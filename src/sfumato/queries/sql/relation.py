@@ -31,6 +31,11 @@ class Shape:
     keys: Mapping[str, str]
     unit: bool
 
+    @property
+    def every(self) -> tuple[str, ...]:
+        """The names of all fields, in the order of the fields' own."""
+        return tuple(self.fields[field] for field in sorted(self.fields))
+
     def formulas(self, scope: Mapping[str, Type], table: str = "") -> dict[str, Formula]:
         """The fields as expressions can use them, read from this SELECT under the name `table`."""
         return {field: Formula(column(name, table), scope[field]) for field, name in self.fields.items()}
@@ -146,7 +151,7 @@ def _gathered(rows: Gather) -> Shape:
         if fold.of is not None:
             inner = inner.select(exp.alias_(formula(fold.of, columns).sql, f"a{place}"), copy=False)
         if fold.kind in {"first", "last"}:
-            terms = _ordered(fold.by, shape, columns, total=True, backwards=fold.kind == "last")
+            terms = _ordered(fold.by, columns, shape.every, backwards=fold.kind == "last")
             numbered = _over(exp.RowNumber(), [column("u"), *(sql.copy() for _, sql in keys)], terms)
             inner = inner.select(exp.alias_(numbered, f"o{place}"), copy=False)
         fields[name] = f"x{len(fields)}"
@@ -205,20 +210,35 @@ def _short(total: exp.Expr) -> exp.Expr:
 
 
 def _windowed(rows: Window) -> Shape:
+    """One SELECT of all windows. Rows alike in every column may stand in any order, and several windows must agree on it.
+
+    Each by itself gives the same rows whichever of two twins comes first. Two that order them apart would not: which values
+    meet on one row would depend on how the engine met the rows, and so on everybody else's. A number below settles it.
+    """
     shape, scope = shaped(rows.child), scope_of(rows.child)
     columns = shape.formulas(scope)
+    below, ties = shape.query, shape.every
+    if sum(_apart(over) for _, over in rows.columns) > 1:
+        number = _over(exp.RowNumber(), [column("u")], _ordered((), columns, ties))
+        ties = (f"o{len(shape.fields)}",)
+        below = exp.select("*", exp.alias_(number, ties[0])).from_(below.subquery("r", copy=False), copy=False)
     query, fields = exp.select("*"), dict(shape.fields)
     for name, over in rows.columns:
         fields[name] = f"x{len(fields)}"
-        query = query.select(exp.alias_(_seen(over, shape, columns), fields[name]), copy=False)
-    return Shape(query.from_(shape.query.subquery("r", copy=False), copy=False), fields, shape.keys, shape.unit)
+        query = query.select(exp.alias_(_seen(over, ties, columns), fields[name]), copy=False)
+    return Shape(query.from_(below.subquery("r", copy=False), copy=False), fields, shape.keys, shape.unit)
 
 
-def _seen(over: Over, shape: Shape, columns: Mapping[str, Formula]) -> exp.Expr:
+def _apart(over: Over) -> bool:
+    """Whether rows that are alike in every column see different things."""
+    return over.frame == "rows" and over.kind != "first"
+
+
+def _seen(over: Over, ties: tuple[str, ...], columns: Mapping[str, Formula]) -> exp.Expr:
     """One window, always within the unit."""
     within = [column("u"), *(formula(each, columns).sql for each in over.within)]
     of = exp.null() if over.of is None else formula(over.of, columns).sql
-    terms = _ordered(over.by, shape, columns, total=over.frame == "rows", backwards=False)
+    terms = _ordered(over.by, columns, ties if over.frame == "rows" else ())
     match over.kind:
         case "place":
             return exp.cast(_over(exp.RowNumber(), within, terms), "bigint")
@@ -239,12 +259,11 @@ def _seen(over: Over, shape: Shape, columns: Mapping[str, Formula]) -> exp.Expr:
 
 
 def _ordered(
-    by: tuple[Order, ...], shape: Shape, columns: Mapping[str, Formula], *, total: bool, backwards: bool
+    by: tuple[Order, ...], columns: Mapping[str, Formula], ties: tuple[str, ...], *, backwards: bool = False
 ) -> list[exp.Expr]:
-    """The terms of an order. A total one goes on with every column, so that only rows alike in all of them are equal."""
+    """The terms of an order. With every column as `ties`, only rows alike in all of them are equal."""
     terms = [(formula(each.by, columns).sql, each.descending, each.nulls_first) for each in by]
-    if total:
-        terms += [(column(shape.fields[field]), False, False) for field in sorted(shape.fields)]
+    terms += [(column(name), False, False) for name in ties]
     return [
         exp.Ordered(this=sql, desc=descending != backwards, nulls_first=first != backwards)
         for sql, descending, first in terms
