@@ -138,6 +138,15 @@ def test_a_copy_is_closed_to_others_and_holds_nothing_hidden(folder: Path) -> No
     assert b"do not copy me" not in file.read_bytes()
 
 
+def test_a_copy_belongs_to_a_time_zone(folder: Path) -> None:
+    """A moment's day was settled when the copy was made."""
+    copies(folder).ingest("people")
+    policy = (folder / "policy.toml").read_text()
+    (folder / "policy.toml").write_text(policy.replace("[dataset]\n", '[dataset]\ntimezone = "Asia/Tokyo"\n', 1))
+    there = copies(folder)
+    assert there.sources(there.policy.sources())[1] == {}
+
+
 def test_purge_leaves_no_copy(folder: Path) -> None:
     file = copies(folder).ingest("people")
     assert Home(folder / "home").purge() == [file]

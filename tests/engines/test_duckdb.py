@@ -126,6 +126,65 @@ def test_columns_are_read_as_declared(given: Any, kind: Any, wanted: list[object
     assert engine.execute('SELECT "x" FROM "t"').column(0).to_pylist() == wanted
 
 
+@pytest.mark.parametrize("odd", ["u,a,'hello,3\n", 'u,"a","it\'s, ""ok""",3\n', 'u,a,"two\nlines",3\n'])
+def test_how_a_file_is_read_is_up_to_no_row(tmp_path: Path, odd: str) -> None:
+    """DuckDB would guess quotes and separators from the rows: one of them could change what all the others say."""
+
+    def wards(text: str) -> list[object]:
+        (tmp_path / "t.csv").write_text("person,ward,note,days\n" + text)
+        source = Source({"ward": "category"}, location=f"csv:{tmp_path}/t.csv", unit="person")
+        found: list[object] = (
+            DuckDB({"t": source}).execute('SELECT "ward" FROM "t" ORDER BY "person"')["ward"].to_pylist()
+        )
+        return found
+
+    others = "".join(f"p{place:03},'a',fine,3\n" for place in range(500))
+    assert wards(others) == ["'a'"] * 500
+    assert wards(others + odd) == ["'a'"] * 500 + ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("id;x,y;z\nu;1;2\n", ["id", "x,y", "z"]),
+        ('\ufeff"id"\tx\ty\nu\t1\t2\n', ["id", "x", "y"]),
+        ("id|x|x\nu|1|2\n", ["id", "x", "x_1"]),
+        ("id,,x\nu,1,2\n", ["id", "column1", "x"]),
+        ("id\nu\n", ["id"]),
+    ],
+)
+def test_a_header_settles_how_a_file_is_read(tmp_path: Path, text: str, columns: list[str]) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    engine = DuckDB({"t": Source(dict.fromkeys(columns, "text"), location=f"csv:{tmp_path}/t.csv")})
+    (row,) = engine.execute('SELECT * FROM "t"').to_pylist()
+    assert row == dict(zip(columns, ["u", "1", "2"], strict=False))
+
+
+def test_files_of_one_source_have_one_header(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,age\nu,30\n")
+    (tmp_path / "b.csv").write_text("age,id\n40,v\n")
+    with pytest.raises(BadInput, match="one header"):
+        DuckDB({"t": Source({"age": "integer"}, location=f"csv:{tmp_path}/*.csv", unit="id")})
+    (tmp_path / "b.csv").write_text("id,age\nv,40\n")
+    assert ages(DuckDB({"people": Source({"age": "integer"}, location=f"csv:{tmp_path}/*.csv", unit="id")})) == [30, 40]
+
+
+@pytest.mark.parametrize(("collation", "one", "other"), [("NOCASE", "u", "U"), ("NOACCENT", "u", "ü")])
+def test_texts_of_a_duckdb_file_are_compared_by_their_bytes(
+    tmp_path: Path, collation: str, one: str, other: str
+) -> None:
+    """A collation would make one unit of two, and let a value that is on no list into a group."""
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as made:
+        made.execute(f"CREATE TABLE t (person VARCHAR COLLATE {collation}, ward VARCHAR COLLATE {collation}, age INT)")
+        made.execute("INSERT INTO t VALUES (?, ?, 1), (?, ?, 2)", [one, one, other, other])
+    engine = DuckDB({"t": Source({"ward": "category"}, location=f"duckdb:{tmp_path}/t.duckdb:t", unit="person")})
+    for column in ("person", "ward"):
+        assert engine.execute(f'SELECT "{column}", count(*) FROM "t" GROUP BY 1').num_rows == 2
+        assert engine.execute(f"SELECT 1 FROM t WHERE \"{column}\" IN ('{one}')").num_rows == 1
+
+
 def test_units_of_any_type_stay_apart() -> None:
     units = pa.array([0.1 + 0.2, 0.3, float("nan"), None])
     engine = DuckDB({"t": Source({}, data=pa.table({"u": units}), unit="u")})

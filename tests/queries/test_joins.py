@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sfumato.core import NotSupported, Relation
+from sfumato.core import BadPolicy, NotSupported, Relation
 from sfumato.engines.base import Source
 from sfumato.engines.duckdb import DuckDB, _common
 from sfumato.queries.bounded import Bounded, bound
@@ -428,3 +428,24 @@ def test_reads_are_reads_of_the_plan() -> None:
     assert isinstance(below, Join)
     assert isinstance(below.left, Read)
     assert (below.link, below.kind) == (("stay", "2:stay"), "inner")
+
+
+def test_a_group_that_is_on_no_list_is_left_out_without_a_word() -> None:
+    """No statement asks for one. Should an engine return it all the same, an error would tell that some row has it."""
+    import pyarrow as pa
+
+    for text in (
+        "SELECT ward, COUNT(*) FROM stays GROUP BY ward",
+        "SELECT ward, MEDIAN(days) FROM stays GROUP BY ward",
+    ):
+        bounded = asked(text)
+        wards = ["a", "x", "c"]
+        lines = {"k0": wards, "p": [0, 0, 0], "b": [3, 4, 5], "c0": [10, 20, 30]}
+        (found,) = bounded.vectors(pa.table(lines))
+        assert found.tolist() == ([10, 0, 30, 0] if "COUNT" in text else [(0, 3, 10), (2, 5, 30)])
+
+
+def test_a_listed_number_lies_on_its_grain() -> None:
+    """Else its rows would be told under another key: 3/10 in steps of 1/2 is cut to 0."""
+    with pytest.raises(BadPolicy, match="between the steps"):
+        Column("x", "number", (Fraction(0), Fraction(1)), (0, Fraction(3, 10), 1), grain=Fraction(1, 2))

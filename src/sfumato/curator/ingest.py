@@ -105,6 +105,7 @@ class Copies:
             "columns": canonical(table.columns),
             "unit": source.unit or "",
             "missing": list(source.missing),
+            "timezone": source.timezone,
             **({"keys": dict(source.keys)} if source.keys else {}),
         }
         return self.folder / f"{_stem(table.name)}-{digest(what)[:32]}.parquet"

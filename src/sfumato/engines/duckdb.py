@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, final
 
 from sfumato.core import BadInput
+from sfumato.engines import header
 from sfumato.engines.base import Source, Type, failure
 
 TYPES: dict[Type, str] = {
@@ -158,15 +159,53 @@ class DuckDB:
         kind, where = _location(source.location)
         match kind:
             case "csv":
-                return f"read_csv({_text(where)}, all_varchar = true, header = true, nullstr = '')"
+                return self._csv(where)
             case "parquet":
                 return f"read_parquet({_text(where)})"
             case "duckdb":
                 file, _, table = where.rpartition(":")
                 self._rows(f"ATTACH {_text(file)} AS {_quoted(raw)} (READ_ONLY)")
-                return f"{_quoted(raw)}.{_quoted(table)}"
+                return self._bytewise(f"{_quoted(raw)}.{_quoted(table)}")
             case _:
                 raise BadInput("a source of this kind cannot be read here", hint="use csv:, parquet: or duckdb:")
+
+    def header(self, where: str) -> str:
+        """The first line of CSV files, which is the same in all of them."""
+        files = [str(file) for (file,) in self._rows(f"SELECT file FROM glob({_text(where)}) ORDER BY file")]
+        whole = "auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', columns = {'line': 'VARCHAR'}"
+        firsts = [self._rows(f"SELECT line FROM read_csv({_text(file)}, {whole}) LIMIT 1") for file in files]
+        found = {str(line[0][0] or "") if line else "" for line in firsts}
+        if not found:
+            raise failure()
+        if len(found) > 1:
+            raise BadInput(
+                "the CSV files of a source do not begin with one header",
+                hint="the first line of each names its columns, the same in all of them",
+                code="SF019",
+            )
+        return found.pop()
+
+    def _csv(self, where: str) -> str:
+        """All of it text, read as the header says. DuckDB would look at rows for quotes and separators."""
+        line = self.header(where)
+        columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header.names(line))
+        return (
+            f"read_csv({_text(where)}, auto_detect = false, header = true, {csv_options(line)}, nullstr = '',"
+            f" columns = {{{columns}}})"
+        )
+
+    def _bytewise(self, table: str) -> str:
+        """A table whose texts are compared by their bytes, whatever collation the file says: else units could merge."""
+        texts = [column for column, kind in self._described(table).items() if kind == "VARCHAR"]
+        if not texts:
+            return table
+        plain = ", ".join(f'({_quoted(each)} COLLATE "binary") AS {_quoted(each)}' for each in texts)
+        return f"(SELECT * REPLACE ({plain}) FROM {table})"
+
+
+def csv_options(line: str) -> str:
+    """How a file with this header is cut into cells, as arguments of `read_csv`."""
+    return f"delim = {_text(header.separator(line))}, quote = {_text(header.QUOTE)}, escape = {_text(header.QUOTE)}"
 
 
 def _location(location: str) -> tuple[str, str]:
@@ -235,7 +274,7 @@ def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...], timezo
     if kind == target and kind != "VARCHAR":
         return raw
     if kind == "TIMESTAMP WITH TIME ZONE":
-        raw = f"({raw} AT TIME ZONE {_text(timezone)})"
+        raw = f"TRY({raw} AT TIME ZONE {_text(timezone)})"  # no moment is so far away that it makes a question fail
     if kind == "VARCHAR":
         text = _without(column, missing)
         match wanted:

@@ -167,7 +167,7 @@ def _view(source: Source, table: str, kinds: Mapping[str, str], texts: frozenset
         wanted[source.counts] = f"CAST({_quoted(source.counts)} AS bigint)"
     for column, kind in source.columns.items():
         if column not in wanted:
-            wanted[column] = _read(column, _kind(kinds, column), kind, source.missing)
+            wanted[column] = _read(column, _kind(kinds, column), kind, source.missing, source.timezone)
     chosen = ", ".join(f"{expression} AS {_quoted(column)}" for column, expression in wanted.items())
     return f"SELECT {chosen or '1 AS one'} FROM {'.'.join(map(_quoted, table.split('.')))}"
 
@@ -202,7 +202,7 @@ def _check_unit(column: str, wanted: Type, *, as_text: bool) -> None:
         )
 
 
-def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str:
+def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...], timezone: str) -> str:
     """A column as its declared type. No value of it makes the statement fail: what does not fit is NULL."""
     if kind not in READABLE[wanted]:
         raise BadInput(
@@ -216,6 +216,13 @@ def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str
             return _text(column, missing)
         case "boolean":
             return raw
+        case "date" if kind == "timestamp with time zone":
+            # Beyond these, moving the moment by some hours could leave the server's range, and fail.
+            return (
+                f"CASE WHEN {raw} > '200000-01-01 00:00:00+00' THEN CAST('infinity' AS date)"
+                f" WHEN {raw} < '4000-01-01 00:00:00+00 BC' THEN CAST('-infinity' AS date)"
+                f" ELSE CAST({raw} AT TIME ZONE {_literal(timezone)} AS date) END"
+            )
         case "date":
             return f"CAST({raw} AS date)"
         case "integer" if kind in WHOLE:

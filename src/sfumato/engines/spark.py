@@ -147,7 +147,7 @@ def _chosen(source: Source, kinds: Mapping[str, str], texts: frozenset[str]) -> 
         wanted[source.counts] = f"CAST({_quoted(source.counts)} AS BIGINT)"
     for column, kind in source.columns.items():
         if column not in wanted:
-            wanted[column] = _read(column, _kind(kinds, column), kind, source.missing)
+            wanted[column] = _read(column, _kind(kinds, column), kind, source.missing, source.timezone)
     return ", ".join(f"{expression} AS {_quoted(column)}" for column, expression in wanted.items())
 
 
@@ -170,7 +170,7 @@ def _check_unit(column: str, wanted: Type, *, as_text: bool) -> None:
         )
 
 
-def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str:
+def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...], timezone: str) -> str:
     """A column as its declared type. No value of it makes the statement fail: what does not fit is NULL."""
     if kind not in READABLE[wanted]:
         raise BadInput(
@@ -186,6 +186,8 @@ def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str
             return raw
         case "date" if kind == "string":
             return _where(column, missing, "[0-9]{4}-[0-9]{2}-[0-9]{2}", "DATE")
+        case "date" if kind == "timestamp":
+            return _day(raw, timezone)
         case "date":
             return f"CAST({raw} AS DATE)"
         case "integer" if kind == "string":
@@ -206,6 +208,21 @@ def _read(column: str, kind: str, wanted: Type, missing: tuple[str, ...]) -> str
             return f"CAST(CAST({raw} AS INT) AS DOUBLE)"
         case _:
             return f"CAST({raw} AS DOUBLE)"
+
+
+_DAY = 86_400_000_000
+_FIRST, _LAST = -62_135_596_800_000_000 - _DAY, 253_402_300_800_000_000 + _DAY
+"""A day before the first that is told apart, and one after the last, in microseconds since 1970."""
+
+
+def _day(moment: str, timezone: str) -> str:
+    """The day that a moment falls on in a time zone, whatever the session's own is; before and after all days beyond them."""
+    there = f"UNIX_MICROS(FROM_UTC_TIMESTAMP({moment}, {_literal(timezone)}))"
+    return (
+        f"CASE WHEN UNIX_MICROS({moment}) < {_FIRST} THEN DATE_SUB(DATE'0001-01-01', 1)"
+        f" WHEN UNIX_MICROS({moment}) > {_LAST} THEN DATE_ADD(DATE'9999-12-31', 1)"
+        f" ELSE DATE_FROM_UNIX_DATE(CAST(({there} - PMOD({there}, {_DAY})) DIV {_DAY} AS INT)) END"
+    )
 
 
 def _where(column: str, missing: tuple[str, ...], pattern: str, target: str) -> str:

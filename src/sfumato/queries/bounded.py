@@ -110,8 +110,9 @@ class Bounded:
             return self._parted(exact)
         cells = np.zeros((sum(each.width for each in statistics), self.size), dtype=np.int64)
         places = self._places(exact)
+        listed = places >= 0
         for position, row in enumerate(cells):
-            row[places] = exact.column(f"c{position}").to_numpy()
+            row[places[listed]] = exact.column(f"c{position}").to_numpy()[listed]
         vectors, start = [], 0
         for each in statistics:
             vectors.append(np.ascontiguousarray(cells[start : start + each.width].reshape(-1)))
@@ -130,7 +131,7 @@ class Bounded:
             if not isinstance(each, Ranked):
                 found.append(next(dense))
                 continue
-            mine = marks == place
+            mine = (marks == place) & (groups >= 0)
             where, weight = (exact.column(name).to_numpy()[mine] for name in ("b", "c0"))
             found.append(Places.of(groups[mine], where, weight))
         return tuple(found)
@@ -156,7 +157,10 @@ class Bounded:
         return Groups.of(keys, [exact.column(f"c{position}").to_numpy() for position in range(width)])
 
     def _places(self, exact: Any) -> Any:
-        """Where each row of the engine's table belongs among the groups."""
+        """Where each row of the engine's table belongs among the groups; -1 for one that is not public.
+
+        Statements ask for none of those. If an engine found one all the same, saying so would tell that a row has it.
+        """
         import numpy as np
 
         from sfumato.queries.sql.formula import key_value
@@ -166,11 +170,10 @@ class Bounded:
         for position, key in enumerate(self.tally.keys):
             grain = infer(key.of, scope).grain
             known = {key_value(value, grain): place for place, value in enumerate(key.values)}
-            try:
-                here = [known[value] for value in exact.column(f"k{position}").to_pylist()]
-            except KeyError:
-                raise Bug("an engine returned a group that is not public") from None
-            places = places * len(key.values) + np.array(here, dtype=np.int64)
+            here = np.array(
+                [known.get(value, -1) for value in exact.column(f"k{position}").to_pylist()], dtype=np.int64
+            )
+            places = np.where((places < 0) | (here < 0), -1, places * len(key.values) + here)
         return places
 
 

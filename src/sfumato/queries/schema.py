@@ -81,6 +81,9 @@ class Column:
                 raise self._wrong("lists a key of another type", f"every key of this column is of type {self.type}")
         if len(set(self.values)) != len(self.values):
             raise self._wrong("lists a key twice", "list every key once")
+        grain = self.grain or Fraction(1)
+        if self.type == "number" and any((Fraction(value) / grain).denominator != 1 for value in self.values):  # type: ignore[arg-type]
+            raise self._wrong("lists a key between the steps of its grain", f"its grain is {grain}: give a finer one")
 
     def _wrong(self, what: str, hint: str) -> BadPolicy:
         return BadPolicy(f"column {self.name} {what}", hint=hint)

@@ -65,9 +65,9 @@ def columns_at(location: str) -> dict[str, Kind | None]:
     kind, _, where = location.partition(":")
     match kind:
         case "csv":
-            return dict.fromkeys(
-                _described(f"read_csv({_text(where)}, header = true, all_varchar = true)", where), "text"
-            )
+            from sfumato.engines import header
+
+            return dict.fromkeys(header.names(_header(where)), "text")
         case "parquet":
             return _described(f"read_parquet({_text(where)})", where)
         case _:
@@ -92,7 +92,20 @@ def _query(path: Path, kind: str, missing: Iterable[str]) -> dict[str, Kind | No
     if kind == "parquet":
         return _described(f"read_parquet({_text(str(path))})", path)
     words = ", ".join(_text(word) for word in missing)
-    return _described(f"read_csv({_text(str(path))}, header = true, sample_size = -1, nullstr = [{words}])", path)
+    from sfumato.engines.duckdb import csv_options
+
+    options = f"header = true, {csv_options(_header(path))}, sample_size = -1, nullstr = [{words}]"
+    return _described(f"read_csv({_text(str(path))}, {options})", path)
+
+
+def _header(path: str | Path) -> str:
+    from sfumato.engines.duckdb import DuckDB
+
+    engine = DuckDB({}, look_in=[_folder(path)])
+    try:
+        return engine.header(str(path))
+    finally:
+        engine.close()
 
 
 def _described(origin: str, path: str | Path) -> dict[str, Kind | None]:
