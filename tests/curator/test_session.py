@@ -220,6 +220,9 @@ def test_an_engine_that_fails_after_the_charge_says_one_sentence_and_freezes(mak
     class Broken:
         dialect = "duckdb"
 
+        def look(self) -> None:
+            pass
+
         def execute(self, sql: str) -> Any:
             from sfumato.engines.base import failure
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sfumato.core.errors import EngineFailed, NotAllowed, SfumatoError
+from sfumato.core.errors import BadInput, EngineFailed, NotAllowed, SfumatoError
 from sfumato.curator.dataset import Dataset, open_dataset
 from sfumato.curator.home import Home
 from sfumato.curator.ledger.records import Charge
@@ -149,16 +149,39 @@ def test_an_engine_lost_after_the_reservation_keeps_the_charge(database: str, tm
     data = opened(tmp_path, f'source = "{source}"', None)
     session, question = data.session("ana"), "SELECT COUNT(*) AS n FROM people"
     assert data.engine.execute('SELECT count(*) AS n FROM "people"').num_rows == 1
-    with psycopg.connect(database, autocommit=True) as server:
-        server.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+    execute = data.engine.execute
+
+    def cut_off(sql: str) -> Any:
+        with psycopg.connect(database, autocommit=True) as server:
+            server.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        return execute(sql)
+
+    data.engine.execute = cut_off  # type: ignore[method-assign]
     with pytest.raises(EngineFailed, match="not shown") as caught:
         session.ask(question, epsilon=1)
     assert "terminat" not in str(caught.value)
     with pytest.raises(NotAllowed):
         session.ask(question, epsilon=1)
     data.ledger.freeze("ana", frozen=False, reason="the server was restarted")
+    data.engine.execute = execute  # type: ignore[method-assign]
     assert session.ask(question, epsilon=1).rows
     assert data.ledger.totals().spent == Charge(Fraction(1))
+
+
+def test_a_table_that_changed_since_it_was_opened_costs_nothing(database: str, tmp_path: Path) -> None:
+    """Weeks after a server was started somebody renames a column: no charge, nobody is frozen, and what is wrong is said."""
+    import psycopg
+
+    source = copied(database, people(odd=False))
+    data = opened(tmp_path, f'source = "{source}"', None)
+    data.session("eve").ask("SELECT COUNT(*) AS a FROM people", epsilon=1)
+    spent = data.ledger.totals()
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(f"ALTER TABLE {source.rpartition(':')[2]} RENAME COLUMN age TO years")
+    with pytest.raises(BadInput, match="SF019 age of people_"):
+        data.session("eve").ask("SELECT AVG(age) AS a FROM people", epsilon=1)
+    assert data.ledger.totals() == spent
+    assert data.session("eve").ask("SELECT COUNT(*) AS a FROM people", epsilon=1).replayed

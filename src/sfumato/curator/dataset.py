@@ -15,6 +15,7 @@ from sfumato.core.private import Private
 from sfumato.curator.home import Home
 from sfumato.curator.ingest import Copies
 from sfumato.curator.policy import Policy
+from sfumato.curator.seen_files import check
 from sfumato.curator.session import Session
 from sfumato.curator.terms import Terms, budget_of, terms_of
 
@@ -60,6 +61,11 @@ class Dataset:
         return terms_of(self.policy)
 
     @property
+    def _stored(self) -> list[str]:
+        """The tables that are not in memory."""
+        return [each.name for each in self.schema.tables if each.name not in self._data]
+
+    @property
     def home(self) -> Home:
         """Where the keys are that the ledger and releases are signed with."""
         return self._copies.home
@@ -69,17 +75,16 @@ class Dataset:
         with self._opening:
             if self._engine is None:
                 from sfumato.curator.opening import engine_for
-                from sfumato.curator.seen_files import check
 
-                check(self.policy, self.home, [each.name for each in self.schema.tables if each.name not in self._data])
+                check(self.policy, self.home, self._stored)
                 sources, self._ingested = self._copies.sources(self.policy.sources(self._data))
                 self._engine = engine_for({**sources, **self.policy.lookups()})
             return self._engine
 
-    @property
-    def opened(self) -> bool:
-        """Whether the engine is there: what keeps it from opening is said before anything is charged."""
-        return self._engine is not None
+    def ready(self) -> None:
+        """Open the sources, or look at them again: what would keep a question from its answer is said before it is charged."""
+        check(self.policy, self.home, self._stored)
+        self.engine.look()
 
     def exact(self, bounded: Bounded) -> Private[Any]:
         """The exact answer, sealed: one vector for each statistic; or private groups, by name."""

@@ -167,8 +167,8 @@ class Session:
                 "this preview was priced under another policy, so its price means nothing here",
                 hint="preview the question in this session",
             )
-        if not self.dataset.opened and any(ledger.find(each.key) is None for each in previews):
-            _ = self.dataset.engine  # a source that cannot be reached costs nothing; answers given before need none
+        if any(ledger.find(each.key) is None for each in previews):
+            self.dataset.ready()  # answers given before need no source
         wanted = [(each.key, each.charge, each.what()) for each in previews]
         try:
             found = ledger.reserve_all(wanted, analyst=self.analyst, policy=policy)

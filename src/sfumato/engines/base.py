@@ -53,6 +53,10 @@ class Engine(Protocol):
         """The columns of a table, hidden ones too, and the engine's names for their types."""
         ...
 
+    def look(self) -> None:
+        """Refuse if a table is no longer what it was opened as, or can no longer be reached: asked before every charge."""
+        ...
+
     def execute(self, sql: str) -> Any:
         """The statement's result as a pyarrow Table; any failure is `failure()`, without the engine's words."""
         ...

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-from sfumato.core import BadInput
+from sfumato.core import BadInput, EngineFailed
 from sfumato.engines.base import Source, Type, failure
 from sfumato.engines.connection import Held, conninfo
 
@@ -36,6 +36,7 @@ SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typtype = 'd' THE
     ELSE regexp_replace(format_type(a.atttypid, NULL), '\\(.*', '') END
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
+    AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
 """
 _SETTINGS = "SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET jit = off"
 """Whatever the server's defaults are. Without the first, a backslash in a question's text could end that text."""
@@ -80,9 +81,11 @@ class Postgres:
             )
         self._where = conninfo(next(iter(servers), ""))
         self._held: Held | None = None
-        self._kinds = {name: self._look(place.table) for name, place in places.items()}
+        self._places = {name: place.table for name, place in places.items()}
+        self._kinds = {name: self._look(table) for name, table in self._places.items()}
         stored = {name: source for name, source in sources.items() if name in places}
         texts = _texts(stored, self._kinds)
+        self._read = {name: {*source.matched, *source.columns} for name, source in stored.items()}
         self._views = [
             *(
                 f"{_quoted(name)} AS NOT MATERIALIZED ({_view(source, places[name].table, self._kinds[name], texts)})"
@@ -93,6 +96,21 @@ class Postgres:
 
     def schema(self, table: str) -> dict[str, str]:
         return dict(self._kinds[table])
+
+    def look(self) -> None:
+        """Of the columns that are read, each still has its type, and may be read. A lost connection is opened again."""
+        for name, table in self._places.items():
+            try:
+                found = self._look(table)
+            except EngineFailed:
+                found = self._look(table)
+            changed = sorted(column for column in self._read[name] if found.get(column) != self._kinds[name][column])
+            if changed:
+                raise BadInput(
+                    f"{changed[0]} of {table} changed on the server, or may no longer be read",
+                    hint="compare the policy with the database, and grant SELECT on the columns that it names",
+                    code="SF019",
+                )
 
     def execute(self, sql: str) -> Any:
         """Statements begin with WITH: the tables' own subqueries come first."""
@@ -188,7 +206,9 @@ def _kind(kinds: Mapping[str, str], column: str) -> str:
         return kinds[column]
     except KeyError:
         raise BadInput(
-            f"the source has no column {column}", hint="compare the policy with the source's columns", code="SF019"
+            f"the source has no column {column} that may be read",
+            hint="compare the policy with the database, and grant SELECT on the columns that it names",
+            code="SF019",
         ) from None
 
 

@@ -63,6 +63,8 @@ class Spark:
             self._session = _session(sources)
             frames = {name: self._frame(source) for name, source in sources.items()}
             self._kinds = {name: dict(frame.dtypes) for name, frame in frames.items()}
+        located = {name: each.location.removeprefix("spark:") for name, each in sources.items() if each.location}
+        self._tables = {name: where for name, where in located.items() if _PATH.fullmatch(where) is None}
         texts = _texts(sources, self._kinds)
         self._views = []
         for name, source in sources.items():
@@ -74,6 +76,18 @@ class Spark:
 
     def schema(self, table: str) -> dict[str, str]:
         return dict(self._kinds[table])
+
+    def look(self) -> None:
+        """Tables of the catalogue still have their columns. Frames and paths keep those that they were opened with."""
+        for name, table in self._tables.items():
+            with self._speaking():
+                found = dict(self._session.table(table).dtypes)
+            if found != self._kinds[name]:
+                raise BadInput(
+                    f"the columns of {table} changed in the catalogue",
+                    hint="compare the policy with it, and open the data set again",
+                    code="SF019",
+                )
 
     def execute(self, sql: str) -> Any:
         """Statements begin with WITH: the tables' own subqueries come first."""

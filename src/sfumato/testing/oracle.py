@@ -257,15 +257,16 @@ def _added(kind: str, values: list[Any]) -> Value:
 
 
 def _windowed(window: Window, found: list[Found]) -> list[Found]:
+    """Every column looks at the rows as they are below, and at none of the others; twins keep one order for all of them."""
     rows = [replace(each, row=dict(each.row)) for each in found]
+    columns: list[tuple[Field, dict[int, Value]]] = []
     for name, over in window.columns:
         sets: dict[Any, list[Found]] = defaultdict(list)
         for each in rows:
             sets[each.unit, tuple(evaluate(of, each.row) for of in over.within)].append(each)
         values = {id(each): value for those in sets.values() for each, value in _seen(over, those)}
-        seen = [(each, values[id(each)]) for each in rows]
-        rows = [replace(each, row=each.row | {Field(name): value}) for each, value in seen]
-    return rows
+        columns.append((Field(name), values))
+    return [replace(each, row=each.row | {field: values[id(each)] for field, values in columns}) for each in rows]
 
 
 def _seen(over: Over, rows: list[Found]) -> list[tuple[Found, Value]]:

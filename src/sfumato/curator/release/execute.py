@@ -38,8 +38,8 @@ def _reserved(offer: Offer) -> dict[str, Reserved | Committed]:
     """Every part and the release itself, in one transaction; what can be known to fail is said before."""
     dataset = offer.dataset
     _ = offer.tight
-    if not dataset.opened and any(dataset.ledger.find(key) is None for key in offer.parts):
-        _ = dataset.engine
+    if any(dataset.ledger.find(key) is None for key in offer.parts):
+        dataset.ready()
     wanted = [(part.key, part.charge, part.what()) for part in offer.parts.values()]
     wanted.append((offer.key, Charge(), offer.what()))
     try:
