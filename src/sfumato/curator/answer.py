@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from sfumato.core.exact import Number, decimal_text
@@ -16,7 +17,7 @@ from sfumato.curator.ledger.records import Charge
 from sfumato.curator.notes import notes
 from sfumato.curator.preview import Preview
 from sfumato.curator.statistics import chosen_by_noise, compare, covariance, covering, laws, paid, together
-from sfumato.queries.answer import Estimate, Estimates, Result
+from sfumato.queries.answer import NOTHING, Estimate, Estimates, Result
 from sfumato.queries.missing import missing_of
 from sfumato.queries.quantiles import Located
 
@@ -58,41 +59,47 @@ class Answer:
     def columns(self) -> tuple[str, ...]:
         return self.result.columns
 
-    @property
+    @cached_property
     def measured(self) -> tuple[str, ...]:
-        """The columns that carry noise."""
-        measured = self.preview.measured
-        rows = self.result.rows
-        found = {
-            self.columns[i]
-            for row in rows
-            for i, cell in enumerate(row)
-            if isinstance(cell, Estimate | Estimates | Located)
-        }
-        return tuple(name for name in self.columns if name in measured | found)
+        """The columns that carry noise. Kept: to find it every cell is looked at, and it is asked for once a row."""
+        measured = set(self.preview.measured)
+        for row in self.result.rows:
+            if len(measured) == len(self.columns):
+                break
+            measured |= {
+                name
+                for name, cell in zip(self.columns, row, strict=True)
+                if isinstance(cell, Estimate | Estimates | Located)
+            }
+        return tuple(name for name in self.columns if name in measured)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per row: keys, and for each measured column its value, ends of its bar, and unbiased value."""
-        return [self._row(row) for row in self.result.rows]
+        kinds = self._kinds()
+        return [_shown(kinds, row) for row in self.result.rows]
 
-    def _row(self, row: tuple[Any, ...]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        measured = set(self.measured)
-        for name, cell in zip(self.columns, row, strict=True):
-            if name not in measured:
-                found[name] = _plain(cell)
-                continue
-            if name in self.preview.quantiles:
-                found |= _quantiles(name, cell)
-                continue
-            estimate = cell if isinstance(cell, Estimate) else Estimate(None, None, None)
-            value, bar = _plain(estimate.unbiased), estimate.within
-            found[name] = _rounded(estimate.value) if name in self.preview.counts else _plain(estimate.value)
-            found[f"{name}_low"] = None if value is None or bar is None else value - float(bar)
-            found[f"{name}_high"] = None if value is None or bar is None else value + float(bar)
-            found[f"{name}_unbiased"] = value
-        return found
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names in each of `rows`, known without a row."""
+        return tuple(_shown(self._kinds(), (None,) * len(self.columns)))
+
+    def _kinds(self) -> list[tuple[str, str]]:
+        """For each column whether it is a "key", "quantiles", a "count" or another "number"."""
+        measured, quantiles, counts = set(self.measured), self.preview.quantiles, self.preview.counts
+        return [
+            (
+                name,
+                "key"
+                if name not in measured
+                else "quantiles"
+                if name in quantiles
+                else "count"
+                if name in counts
+                else "number",
+            )
+            for name in self.columns
+        ]
 
     def to_arrow(self) -> Any:
         """A pyarrow Table: keys, and for each measured column `x`, `x_low`, `x_high` and `x_unbiased`.
@@ -101,11 +108,10 @@ class Answer:
         """
         import pyarrow as pa
 
-        names = list(self._row(tuple(None for _ in self.columns))) if not self.rows else list(self.rows[0])
+        rows, names, asked = self.rows, self.fields, self.preview.quantiles
         floats = {
             f"{name}{end}" for name in self.measured for end in ("", "_low", "_high", "_unbiased")
         } - self.preview.counts
-        rows, asked = self.rows, self.preview.quantiles
         types = dict.fromkeys(floats, pa.float64())
         kinds = {"number": pa.float64(), "day": pa.date32(), "order": pa.string()}
         for name, at in asked.items():
@@ -245,6 +251,24 @@ class Answer:
         from sfumato.show.answer import html
 
         return html(self)
+
+
+def _shown(kinds: list[tuple[str, str]], row: tuple[Any, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for (name, kind), cell in zip(kinds, row, strict=True):
+        if kind == "key":
+            found[name] = _plain(cell)
+            continue
+        if kind == "quantiles":
+            found |= _quantiles(name, cell)
+            continue
+        estimate = cell if isinstance(cell, Estimate) else NOTHING
+        value, bar = _plain(estimate.unbiased), estimate.within
+        found[name] = _rounded(estimate.value) if kind == "count" else _plain(estimate.value)
+        found[f"{name}_low"] = None if value is None or bar is None else value - float(bar)
+        found[f"{name}_high"] = None if value is None or bar is None else value + float(bar)
+        found[f"{name}_unbiased"] = value
+    return found
 
 
 def _quantiles(name: str, cell: Any) -> dict[str, Any]:

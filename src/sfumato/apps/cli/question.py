@@ -92,8 +92,7 @@ def show_answers(answers: list[Answer], form: str, lang: Lang) -> None:
         case "csv":
             for answer in answers:
                 text = io.StringIO()
-                names = list(answer.to_arrow().column_names)
-                writer = csv.DictWriter(text, names, lineterminator="\n")
+                writer = csv.DictWriter(text, answer.fields, lineterminator="\n")
                 writer.writeheader()
                 writer.writerows(answer.rows)
                 click.echo(text.getvalue(), nl=False)
