@@ -581,6 +581,30 @@ def test_questions_under_zcdp_from_end_to_end(run: Run, tmp_path: Path) -> None:
     assert "0." not in french
 
 
+def test_what_was_never_asked_is_not_refined(run: Run) -> None:
+    """Two answers were bought, and one was reported: `--paid 50` charged 50 without a word."""
+    assert run(*INIT)[0] == 0
+
+    def spent() -> Fraction:
+        return Policy.load("policy.toml").ledger(Home.default()).totals().spent.amount
+
+    question = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
+    refine = ("refine", question, "--paid", "0.5", "--epsilon", "0.7")
+    code, out, err = run(*refine)
+    assert (code, out) == (2, "")
+    assert "nothing was charged" in err
+    assert "ask it first" in err
+    assert spent() == 0
+    assert run("ask", question, "--epsilon", "0.5", "--as", "bob")[0] == 0
+    assert (run(*refine)[0], run(*refine)[2]) == (2, err)  # nobody learns what others have asked
+    assert spent() == Fraction(1, 2)
+    code, out, _ = run(*refine, "--as", "bob", "--format", "json")
+    assert (code, json.loads(out)["spent"]["epsilon"]) == (0, "0.7")
+    assert spent() == Fraction(12, 10)
+    assert json.loads(run(*refine, "--as", "bob", "--format", "json")[1])["replayed"]
+    assert spent() == Fraction(12, 10)
+
+
 def test_the_ledger_is_listed_verified_and_exported(ready: Run) -> None:
     spend("1/10")
     assert ready("freeze", "ana", "--reason", "a look")[0] == 0

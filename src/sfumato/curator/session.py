@@ -80,6 +80,17 @@ class Session:
         """Charge the question, compute it, and hand out what the ledger stored."""
         return self.ask_all([self.preview(question, **price)])[0]
 
+    def again(self, question: Asked, **price: Any) -> Answer:
+        """An answer that this analyst has paid for, asked in the same words at the same price; refused where there is none.
+
+        Nothing is charged either way, so what another analyst has paid for is refused too, and in the same words.
+        """
+        preview = self.preview(question, **price)
+        found = self.dataset.ledger.paid(preview.key, analyst=self.analyst)
+        if found is None:
+            raise not_asked()
+        return self.answered(preview, found)
+
     def ask_all(self, previews: Sequence[Preview]) -> list[Answer]:
         """Several questions on one budget: all are charged, or none. One that occurs twice is asked once."""
         once = {preview.key: preview for preview in previews}
@@ -225,6 +236,14 @@ class Session:
         return BudgetExceeded(
             error.message, hint=hint, code="SF003", cost=decimal_text(cost), left=decimal_text(rest, rounding="down")
         )
+
+
+def not_asked() -> BadInput:
+    return BadInput(
+        "you have no answer to this question at this price, so there is nothing to refine; nothing was charged",
+        hint="ask it first (`sfumato ask QUESTION --epsilon ...`), or repeat the words, --paid, --workload and --at that it was"
+        " asked with",
+    )
 
 
 def would_fit(preview: Preview, rest: Fraction) -> str | None:

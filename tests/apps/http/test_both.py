@@ -169,6 +169,19 @@ def test_refine_pools(both: Any) -> None:
     assert ledger.totals().spent == Charge(Fraction(4))
 
 
+def test_what_was_paid_for_comes_again_and_nothing_else(both: Any) -> None:
+    session, ledger = both[0]("ana"), both[1]
+    with pytest.raises(BadInput, match="nothing was charged"):
+        session.again(BY_SEX, epsilon=1)
+    first = session.ask(BY_SEX, epsilon=1)
+    again = session.again(BY_SEX, epsilon=1)
+    assert (again.rows, again.id, again.replayed, again.charged) == (first.rows, first.id, True, Charge())
+    assert again.refine(epsilon=2).charged == Charge(Fraction(2))
+    with pytest.raises(BadInput, match="nothing was charged"):
+        both[0]("bob").again(BY_SEX, epsilon=1)
+    assert ledger.totals().spent == Charge(Fraction(3))
+
+
 def test_a_replay_charges_the_receivers_book_and_says_nothing(both: Any) -> None:
     first = both[0]("ana").ask(BY_SEX, epsilon=1)
     bob = both[0]("bob").ask(BY_SEX, epsilon=1)

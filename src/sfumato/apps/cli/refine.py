@@ -34,8 +34,10 @@ def command(
 ) -> None:
     """A better answer to QUESTION, which was asked before at --paid, in the same words.
 
+    Refused, charging nothing, when it was not: nobody means to buy two answers here.
+
     Counts, sums, the parts of means and histograms of one strategy are pooled; quantiles are asked again.
     """
     session = session_of(policy_file, analyst, server)
-    first = session.ask(question, epsilon=paid, workload=workload, at=at)
+    first = session.again(question, epsilon=paid, workload=workload, at=at)
     show_answers([session.refine(first, epsilon=epsilon)], form, lang)

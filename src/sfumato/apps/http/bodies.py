@@ -74,6 +74,7 @@ class Several(Body):
     """Questions that are all charged, or none."""
 
     questions: Annotated[list[Priced], Field(min_length=1, max_length=64)]
+    again: bool = Field(default=False, description="only answers that you have paid for before: nothing is charged")
 
 
 class Refining(Body):

@@ -107,12 +107,16 @@ class Desk:
 
     # -- what an analyst pays for --------------------------------------------------------------------------------------
 
-    def ask(self, analyst: str, questions: Sequence[tuple[Mapping[str, Any], Price]]) -> list[Answer]:
-        """Answers, all charged or none."""
+    def ask(
+        self, analyst: str, questions: Sequence[tuple[Mapping[str, Any], Price]], *, again: bool = False
+    ) -> list[Answer]:
+        """Answers, all charged or none; `again`, only such as this analyst has paid for."""
         previews = [self._preview(question, price) for question, price in questions]
         for preview, (_, price) in zip(previews, questions, strict=True):
             _refuse_otherwise(preview, price)
         session = self.dataset.session(analyst)
+        if again:
+            return [self._handed(session.again(preview)) for preview in previews]
         try:
             answers = session.ask_all(previews)
         except BudgetExceeded as error:

@@ -86,9 +86,16 @@ class RemoteSession:
         """Charge the question, compute it, and hand out what the ledger stored."""
         return self.ask_all([self.preview(question, **price)])[0]
 
+    def again(self, question: Asked, **price: Any) -> Answer:
+        """An answer that this analyst has paid for; refused where there is none. Nothing is charged either way."""
+        return self._answers([self.preview(question, **price)], again=True)[0]
+
     def ask_all(self, previews: Sequence[Preview]) -> list[Answer]:
         """Several questions on one budget: all are charged, or none. One that occurs twice is asked once."""
-        body = {"questions": [_priced(preview) for preview in previews]}
+        return self._answers(previews)
+
+    def _answers(self, previews: Sequence[Preview], **said: bool) -> list[Answer]:
+        body = {"questions": [_priced(preview) for preview in previews], **said}
         found = self.line.post(self._path("ask-all"), body)["answers"]
         return [
             wire.answer_from_json(each, self.terms, preview, self)

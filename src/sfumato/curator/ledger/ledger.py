@@ -230,6 +230,12 @@ class Ledger:
             done = next((each for each in self._about(transaction, head, key) if each.kind is Kind.COMMIT), None)
         return None if done is None else _committed(key, done, replayed=True)
 
+    def paid(self, key: str, *, analyst: str) -> Committed | None:
+        """The answer of a question that this analyst has paid for, charging nothing; None for whoever has not."""
+        with self._reading() as (transaction, head):
+            done = self._paid_for(transaction, head, key, analyst)
+        return None if done is None else _committed(key, done, replayed=True)
+
     def receipt(self, n: int, *, analyst: str) -> tuple[Committed, Mapping[str, Any]] | None:
         """The answer at record `n`, and what the ledger kept of its question when this analyst paid for it.
 

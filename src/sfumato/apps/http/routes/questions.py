@@ -36,7 +36,7 @@ async def ask_all(d: str, body: Several, who: Who, turns: Turns, request: Reques
     who.only(Role.ANALYST)
     wanted = [(each.question, each.price()) for each in body.questions]
     return await turns.run(
-        lambda: reply({"answers": [wire.answer_to_json(each) for each in desk.ask(who.name, wanted)]})
+        lambda: reply({"answers": [wire.answer_to_json(each) for each in desk.ask(who.name, wanted, again=body.again)]})
     )
 
 
