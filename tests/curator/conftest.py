@@ -68,9 +68,10 @@ def make(tmp_path: Path) -> Make:
         per_analyst: str = "",
         neighbours: str = "add-remove",
         data: Any = None,
+        answers: str = "",
     ) -> Dataset:
         text = POLICY.format(epsilon=epsilon, accountant=accountant, max_rows=max_rows, per_analyst=per_analyst)
-        text = text.replace('kind = "person"', f'kind = "person"\nneighbours = "{neighbours}"')
+        text = text.replace('kind = "person"', f'kind = "person"\nneighbours = "{neighbours}"') + answers
         path = tmp_path / "policy.toml"
         path.write_text(text)
         home = Home(tmp_path / "home")

@@ -161,6 +161,13 @@ def test_new_rows_do_not_come_out_under_an_old_edition(make: Make, tmp_path: Pat
         published(later).release()
 
 
+def test_the_certificate_says_when_nothing_was_moved(make: Make) -> None:
+    with make(answers="[answers]\npost_process = []\n").publish(epsilon=1) as p:
+        p.histogram("sex")
+    assert "a count may be negative" in p.certificate.body["bias"]["en"]
+    assert "peut être négatif" in p.certificate.body["bias"]["fr"]
+
+
 @pytest.mark.parametrize("accountant", ["pure", "zcdp"])
 def test_shares_never_add_up_to_more_than_the_whole(make: Make, accountant: str) -> None:
     data = make(accountant=accountant)
@@ -327,6 +334,7 @@ def test_every_field_of_the_list(make: Make) -> None:
     assert 4.4 < float(bar["most"]) < 4.6, "1.5 ln 20"
     assert "noise" in body["covers"]["en"]
     assert "_unbiased" in body["bias"]["fr"]
+    assert "moved to what is possible" in body["bias"]["en"]
     assert "sfumato audit --record" in body["audit"]["says"]
     assert body["also_public"]["unprotected"][0].endswith("exact counts by town, annual report 2025")
     assert body["also_public"]["declared"] == ["the questionnaire"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -14,6 +15,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.errors import BadInput, BudgetExceeded, EngineFailed, NotAllowed, NotSupported
+from sfumato.curator.door import wire
 from sfumato.curator.ledger.records import Charge
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
@@ -270,6 +272,44 @@ def test_units_with_many_rows_count_at_most_as_bounded(make: Any) -> None:
     a = make(max_rows=3, data=many, epsilon="1000").session("ana").ask("SELECT COUNT(*) AS n FROM people", epsilon=500)
     assert a.rows[0]["n"] == pytest.approx(103, abs=2)
     assert "at most 3 per person" in a.to_json()["counted"]
+
+
+@pytest.mark.parametrize(
+    ("said", "cut"),
+    [
+        ("", True),
+        ("[answers]\nconfidence = 0.9\n", True),
+        ('[answers]\npost_process = ["nonnegative"]\n', True),
+        ("[answers]\npost_process = []\n", False),
+    ],
+)
+def test_the_policy_says_whether_counts_stop_at_zero(make: Any, said: str, cut: bool) -> None:
+    """101 groups of nobody: that none is below zero has probability under 1e-9."""
+    data = make(answers=said)
+    session = data.session("ana")
+    text = "SELECT age, COUNT(*) AS n, AVG(hours) AS h FROM people WHERE hours > 98 GROUP BY age"
+    answer = session.ask(f"{text} ORDER BY n", epsilon="0.1")
+    unbiased = [row["n_unbiased"] for row in answer.rows]
+    assert min(unbiased) < 0
+    assert "SF020" in str(answer)
+    if cut:
+        assert min(row["n"] for row in answer.rows) == 0
+        assert all(row["h"] is None or 0 <= row["h"] <= 99 for row in answer.rows)
+    else:
+        assert [row["n"] for row in answer.rows] == [math.floor(each + 0.5) for each in unbiased]
+        assert unbiased == sorted(unbiased), "what is shown is what was sorted by"
+        assert all(row["h"] == row["h_unbiased"] for row in answer.rows)
+    assert all(row["n_low"] < row["n_unbiased"] < row["n_high"] for row in answer.rows)
+    below = session.ask(f"{text} HAVING COUNT(*) < 0", epsilon="0.1")
+    assert below.replayed
+    assert bool(below.rows) != cut
+    again = session.refine(answer, epsilon="0.1")
+    assert (min(row["n"] for row in again.rows) < 0) != cut
+    whole = session.ask(text.replace(", AVG(hours) AS h", ""), epsilon="0.1").total("n")
+    assert whole.unbiased is not None
+    assert whole.value == (max(Fraction(0), whole.unbiased) if cut else whole.unbiased)
+    there = wire.terms_from_json(json.loads(json.dumps(wire.terms_to_json(data.terms))))
+    assert there.nonnegative == data.terms.nonnegative == cut
 
 
 def test_an_answer_of_many_cells_is_spelled_out_in_linear_work(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:

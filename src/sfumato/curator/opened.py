@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def opened(preview: Preview, stored: Mapping[str, Any]) -> Result:
     """The rows of one release."""
     told = [keys_of(name) for name in stored["keys"]] if preview.bounded.private else None
-    return assemble(preview.bounded, parts(preview, stored), preview.cell_widths(), preview.ranks(), told=told)
+    released, widths = parts(preview, stored), preview.cell_widths()
+    return assemble(preview.bounded, released, widths, preview.ranks(), told=told, nonnegative=preview.nonnegative)
 
 
 def pooled(previews: Sequence[Preview], stored: Sequence[Mapping[str, Any]]) -> Result:
@@ -47,7 +48,7 @@ def pooled(previews: Sequence[Preview], stored: Sequence[Mapping[str, Any]]) -> 
         shares = pool.weights(mechanisms)
         mixed.append(pool.pooled(copies, shares))
         widths.append(Fraction(pool.within(mechanisms, shares, last.confidence)))
-    return assemble(last.bounded, mixed, widths, ranks)
+    return assemble(last.bounded, mixed, widths, ranks, nonnegative=last.nonnegative)
 
 
 def parts(preview: Preview, stored: Mapping[str, Any]) -> list[Any]:

@@ -49,6 +49,8 @@ class Preview:
     workload: Kind = "bins"
     delta: Fraction | None = None
     """What was asked for with private keys; None: their share of the budget's."""
+    nonnegative: bool = True
+    """Whether numbers are moved to what is possible before they are shown; the unbiased ones stay beside them."""
     wording: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     """How it was said, where the ledger is to remember that: a server hands an answer out again by its name."""
 

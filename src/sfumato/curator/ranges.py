@@ -89,7 +89,8 @@ def _sum(sources: tuple[Preview, ...], stored: list[list[Any]], column: str | No
     )
     used = [(mechanism, part) for mechanism, part in zip(mechanisms, parts, strict=True) if part]
     width = within_of_pooled([each for each, _ in used], [part for _, part in used], query, preview.confidence)
-    return estimate(measure, statistic, [total], Fraction(width), preview.bounded.whole)  # type: ignore[list-item]
+    found = estimate(measure, statistic, [total], Fraction(width), preview.bounded.whole)  # type: ignore[list-item]
+    return found if preview.nonnegative else found.unmoved
 
 
 def _summed(preview: Preview, column: str | None) -> tuple[Any, Measure]:

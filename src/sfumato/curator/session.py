@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
@@ -114,7 +114,7 @@ class Session:
                 code="SF005",
             )
         before = answer.sources or (answer.preview,)
-        return Preview.of(
+        more = Preview.of(
             answer.preview.bounded,
             epsilon=positive(epsilon, name="epsilon"),
             budget=self.dataset.budget,
@@ -123,7 +123,10 @@ class Session:
             confidence=answer.preview.confidence,
             at=answer.preview.at,
             workload=answer.preview.workload,
-        ).worded({**answer.preview.wording, "after": answer.position.n} if answer.preview.wording else None)
+        )
+        return replace(more, nonnegative=answer.preview.nonnegative).worded(
+            {**answer.preview.wording, "after": answer.position.n} if answer.preview.wording else None
+        )
 
     def refined(self, answer: Answer, preview: Preview, found: Committed) -> Answer:
         """An answer pooled with one release more."""

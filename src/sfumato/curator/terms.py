@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
@@ -29,6 +29,8 @@ class Terms:
     version: str
     policy: str
     confidence: Fraction
+    nonnegative: bool = True
+    """Whether counts stop at 0, and other numbers at what is possible."""
 
     def preview(
         self,
@@ -53,7 +55,7 @@ class Terms:
         bounded = bound(plan, self.schema)
         sure = self.sure(confidence)
         if within is not None:
-            return Preview.reaching(
+            reaching = Preview.reaching(
                 bounded,
                 within=within,
                 at=at,
@@ -64,8 +66,9 @@ class Terms:
                 workload=kind,
                 delta=delta,
             )
+            return replace(reaching, nonnegative=self.nonnegative)
         assert epsilon is not None
-        return Preview.of(
+        found = Preview.of(
             bounded,
             epsilon=epsilon,
             at=at,
@@ -76,6 +79,7 @@ class Terms:
             workload=kind,
             delta=delta,
         )
+        return replace(found, nonnegative=self.nonnegative)
 
     def sure(self, asked: Number | None) -> Fraction:
         """The confidence of bars: the policy's, unless another one is asked for."""
@@ -95,8 +99,15 @@ def budget_of(policy: Policy) -> Filter:
 
 def terms_of(policy: Policy) -> Terms:
     """What a policy says of every question."""
-    confidence = policy.document.answers.confidence
-    return Terms(policy.schema(), budget_of(policy), policy.version, policy.digest, confidence)
+    answers = policy.document.answers
+    schema, budget = policy.schema(), budget_of(policy)
+    return Terms(schema, budget, policy.version, policy.digest, answers.confidence, nonnegative_of(policy))
+
+
+def nonnegative_of(policy: Policy) -> bool:
+    """What `post_process` says. A policy that says nothing means nonnegative: people expect a count of nobody to be 0."""
+    answers = policy.document.answers
+    return "post_process" not in answers.model_fields_set or "nonnegative" in answers.post_process
 
 
 def _no_price() -> NotSupported:

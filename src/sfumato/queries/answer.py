@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, assert_never, final
@@ -55,6 +55,11 @@ class Estimate:
     unbiased: Fraction | None
     within: Fraction | None = None
     ranks: Fraction | None = None
+
+    @property
+    def unmoved(self) -> Estimate:
+        """As the noise left it, where there is such a number: the root of a negative variance is none, and 0 stays."""
+        return self if self.unbiased is None else replace(self, value=self.unbiased)
 
 
 NOTHING = Estimate(None, None, None)
@@ -109,11 +114,12 @@ def answer(
     ranks: Mapping[int, Ranks] = MappingProxyType({}),
     *,
     told: Sequence[tuple[Value, ...]] | None = None,
+    nonnegative: bool = True,
 ) -> Result:
     """The rows of an answer: what was measured in each group, then HAVING, ORDER BY, LIMIT and the SELECT list.
 
     `ranks` is for the quantiles among the statistics, by their place. `told` are the private groups that were released, in the
-    order of the vectors.
+    order of the vectors. Without `nonnegative` numbers are shown, sorted and compared as the noise left them.
     """
     statistics = bounded.tally.statistics
     widths = tuple(within) if within is not None else (None,) * len(statistics)
@@ -141,7 +147,8 @@ def answer(
                     rows = estimate(Measure("present", statistic.of), by, cells(counted), None, whole).unbiased
                 measured[measure] = _of_ranks(measure, statistic, cells(at)[0], known, rows, whole)
             else:
-                measured[measure] = estimate(measure, statistic, cells(at), widths[at], whole)
+                found = estimate(measure, statistic, cells(at), widths[at], whole)
+                measured[measure] = found if nonnegative else found.unmoved
         groups.append(_Group(keys, measured))
     return _finished(bounded, groups)
 

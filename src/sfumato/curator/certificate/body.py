@@ -11,7 +11,7 @@ from sfumato.core.canonical import digest
 from sfumato.core.exact import decimal_text
 from sfumato.core.neighbours import Relation
 from sfumato.curator.certificate.certificate import FORMAT
-from sfumato.curator.certificate.limits import BIAS, COVERS, LIMITS
+from sfumato.curator.certificate.limits import BIAS, COVERS, LIMITS, UNMOVED
 from sfumato.curator.certificate.odds import told
 from sfumato.curator.ledger.ledger import Position
 
@@ -53,7 +53,7 @@ def body(offer: Offer, *, products: Sequence[Mapping[str, Any]], record: Record)
         "products": [dict(each) for each in products],
         "rows": _rows(dataset),
         "covers": COVERS,
-        "bias": BIAS,
+        "bias": BIAS if dataset.terms.nonnegative else UNMOVED,
         "audit": _audit(dataset.home),
         "also_public": {
             "unprotected": list(dataset.ledger.totals().unprotected),

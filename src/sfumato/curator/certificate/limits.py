@@ -44,3 +44,10 @@ BIAS = {
 }
 """E[max(0, Z)] is E|Z| / 2 for symmetric Z: a / (1 - a^2) = 1 / (2 sinh(1/b)) <= b/2 for discrete Laplace noise of scale b
 (a = e^(-1/b)), and at most half the root of the variance, which is at most sigma, for discrete Gaussian noise."""
+
+UNMOVED = {
+    "en": "Nothing was moved after the noise: a count may be negative and a mean outside its range, and no number is too high "
+    "or too low on average for that reason.",
+    "fr": "Rien n’a été déplacé après le bruit : un effectif peut être négatif, une moyenne hors de ses bornes, et aucun "
+    "nombre n’est pour cela trop haut ou trop bas en moyenne.",
+}

@@ -44,6 +44,7 @@ def terms_to_json(terms: Terms) -> dict[str, Any]:
         "epsilon": str(terms.budget.epsilon),  # type: ignore[attr-defined]
         "delta": str(terms.budget.delta),  # type: ignore[attr-defined]
         "confidence": str(terms.confidence),
+        "nonnegative": terms.nonnegative,
         "schema": _sent(terms.schema),
     }
 
@@ -60,6 +61,7 @@ def terms_from_json(body: Mapping[str, Any]) -> Terms:
             str(body["version"]),
             str(body["policy"]),
             Fraction(body["confidence"]),
+            bool(body["nonnegative"]),
         )
     except (KeyError, TypeError, ValueError):
         raise BadInput(

@@ -138,10 +138,12 @@ STORIES: dict[str, Story] = {
     ),
     "SF020": Story(
         "a count can be negative",
-        "Noise is as often negative as positive. Cutting it at zero would make every small group look larger than it is, "
-        "and sums over many groups would drift upwards.",
-        'Keep the unbiased value for sums and comparisons. post_process = ["nonnegative"] in the policy shows zero '
-        "instead, and keeps the unbiased value beside it.",
+        "Noise is as often negative as positive, so a count of few or of nobody often comes out below zero. It is shown as "
+        "zero unless the policy says otherwise. That costs something: cut at zero, small groups look larger than they are, "
+        "and sums over many of them drift upwards. The unbiased value stays beside it, and bars stand around that one.",
+        "Use the unbiased value (the column n_unbiased of Arrow, CSV and data frames) for sums and comparisons; "
+        "answer.total() does. post_process = [] under [answers] in the policy shows and sorts by the "
+        'unbiased values themselves; post_process = ["nonnegative"], or no word of it, shows zero.',
     ),
     "SF021": Story(
         "this is not on the list",

@@ -146,10 +146,13 @@ STORIES: dict[str, Story] = {
     ),
     "SF020": Story(
         "un compte peut être négatif",
-        "Le bruit est aussi souvent négatif que positif. Le couper à zéro ferait paraître chaque petit groupe plus grand "
-        "qu'il n'est, et les sommes de nombreux groupes dériveraient vers le haut.",
-        'Garder la valeur sans biais pour les sommes et les comparaisons. post_process = ["nonnegative"] dans la '
-        "politique montre zéro à la place, et garde la valeur sans biais à côté.",
+        "Le bruit est aussi souvent négatif que positif : le compte de peu de gens, ou de personne, sort souvent sous zéro. "
+        "Il est montré comme zéro, sauf si la politique en dit autrement. Cela a un prix : coupés à zéro, les petits groupes "
+        "paraissent plus grands qu'ils ne sont, et les sommes de beaucoup d'entre eux dérivent vers le haut. La valeur sans "
+        "biais reste à côté, et les barres l'entourent.",
+        "Prendre la valeur sans biais (la colonne n_unbiased d'Arrow, du CSV et des tables de données) pour les sommes et les "
+        "comparaisons ; answer.total() le fait. post_process = [] sous [answers] dans la politique montre "
+        'et trie les valeurs sans biais elles-mêmes ; post_process = ["nonnegative"], ou rien, montre zéro.',
     ),
     "SF021": Story(
         "ceci n'est pas sur la liste",
