@@ -13,6 +13,7 @@ from sfumato.accounting import Filter, Loss
 from sfumato.core.canonical import digest
 from sfumato.core.errors import BadInput, Bug, NotSupported
 from sfumato.core.exact import Number, decimal_text, positive, probability, up
+from sfumato.curator import mixed
 from sfumato.curator.choose import choose, comparisons
 from sfumato.curator.keys import choose_keys, share_of_delta, stated
 from sfumato.curator.ledger.records import Charge
@@ -355,6 +356,7 @@ class Preview:
             self.cell_widths(confidence)[place],
             self.bounded.whole,
         )
+        found = found.narrowed(mixed.width(measure, [self], confidence))
         return Fraction(0) if found.within is None else found.within
 
 

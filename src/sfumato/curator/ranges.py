@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.core.errors import BadInput, NotSupported
+from sfumato.curator import mixed
 from sfumato.curator.axes import levels_of, ordered
 from sfumato.mechanisms import Gaussian, GaussianHistogram, Laplace, LaplaceHistogram
 from sfumato.mechanisms.histogram.flat import Flat
@@ -81,15 +83,20 @@ def _sum(sources: tuple[Preview, ...], stored: list[list[Any]], column: str | No
     preview = sources[-1]
     statistic, measure = _summed(preview, column)
     place = preview.bounded.tally.statistics.index(statistic)
+    both = mixed.weights(measure, preview.bounded)
+    if both is not None:
+        query = np.multiply.outer(np.array([*both, *[0] * (statistic.width - 2)], dtype=np.float64), query)
     mechanisms = [_as_histogram(each.mechanisms[place], query.shape) for each in sources]
     parts = _parts(mechanisms, preview.confidence)
-    total = sum(
-        (part * sum(_chosen(each[place], query), Fraction(0)) for part, each in zip(parts, stored, strict=True)),
-        Fraction(0),
-    )
     used = [(mechanism, part) for mechanism, part in zip(mechanisms, parts, strict=True) if part]
     width = within_of_pooled([each for each, _ in used], [part for _, part in used], query, preview.confidence)
-    found = estimate(measure, statistic, [total], Fraction(width), preview.bounded.whole)  # type: ignore[list-item]
+    lines = query if both is not None else [query]  # one for each cell of the statistic
+    totals = [
+        sum((part * _chosen(each[place], line, row) for part, each in zip(parts, stored, strict=True)), Fraction(0))
+        for row, line in enumerate(lines)
+    ]
+    found = estimate(measure, statistic, totals, Fraction(width), preview.bounded.whole)  # type: ignore[arg-type]
+    found = found if both is None else replace(found, within=Fraction(width))
     return found if preview.nonnegative else found.unmoved
 
 
@@ -102,12 +109,13 @@ def _summed(preview: Preview, column: str | None) -> tuple[Any, Measure]:
         for name, each in columns
         if isinstance(each, Measure) and each.kind in {"rows", "present", "units", "sum"}
     }
-    linear = {name: each for name, each in linear.items() if holder(each, preview.bounded).width == 1}
+    linear = {name: each for name, each in linear.items() if _plain(each, preview)}
     found = linear.get(column) if column is not None else next(iter(linear.values()), None)
     if found is None or (column is None and len(linear) > 1):
+        names = ", ".join(f"column='{name}'" for name in linear)
         raise BadInput(
-            "a range is the sum of one column of counts or sums",
-            hint="name it: answer.range(18, 64, column='count')",
+            "only one column of counts or sums can be added up over groups",
+            hint=f"name it: {names}" if names else "ask COUNT(*) or SUM(x) in the question",
         )
     if found.kind == "units":
         raise NotSupported(
@@ -179,6 +187,16 @@ def _parts(mechanisms: list[Any], confidence: Fraction) -> tuple[Fraction, ...]:
     return tuple(Fraction(place == best) for place in range(len(mechanisms)))
 
 
-def _chosen(vector: Any, query: Floats) -> list[Fraction]:
+def _plain(measure: Measure, preview: Preview) -> bool:
+    """Whether it is one cell in each group, or the two of a mean with noise of their own on each."""
+    statistic = holder(measure, preview.bounded)
+    mechanism = preview.mechanisms[preview.bounded.tally.statistics.index(statistic)]
+    return statistic.width == 1 or isinstance(mechanism, Laplace | Gaussian)
+
+
+def _chosen(vector: Any, line: Floats, row: int) -> Fraction:
+    """The sum of the groups that a line marks, in the cells of one row of a statistic."""
     cells = vector.tolist() if hasattr(vector, "tolist") else vector
-    return [Fraction(cells[place]) for place in np.flatnonzero(query.ravel()).tolist()]
+    return sum(
+        (Fraction(cells[row * line.size + place]) for place in np.flatnonzero(line.ravel()).tolist()), Fraction(0)
+    )

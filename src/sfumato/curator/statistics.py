@@ -12,7 +12,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import BadInput
-from sfumato.curator import pool
+from sfumato.curator import mixed, pool
 from sfumato.curator.opened import opened, pooled
 from sfumato.mechanisms import Gaussian, Laplace
 from sfumato.noise import DiscreteGaussian, DiscreteLaplace
@@ -54,7 +54,9 @@ def _above(question: Released) -> list[Released]:
 def laws(preview: Preview) -> dict[str, dict[str, Any]]:
     """For each column that is a count or a sum: its noise's law, scale and standard deviation, in the column's own unit.
 
-    A mean, a variance and what is derived from one are ratios of such cells: `of` says which column of noise they stand on.
+    Beside a mean these are sums of two noises, on each of the mean's two cells: the scale is the larger of both (they are
+    equal in a count), the deviation that of their sum. A mean or a variance is a ratio of such cells; scale and deviation
+    are those of one, in the unit of what was measured. `covariance` says how they make up sum and count.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, measure in _measured(preview).items():
@@ -65,8 +67,14 @@ def laws(preview: Preview) -> dict[str, dict[str, Any]]:
             found[name] = {"law": type(mechanism).__name__}
             continue
         law, field, scale, deviation = known
+        both = mixed.weights(measure, preview.bounded)
+        if both is not None:
+            most, root = float(max(map(abs, both))), math.hypot(*map(float, both))
+            found[name] = {"law": f"sum of two {law}", field: most * scale, "deviation": root * deviation}
+            continue
         if statistic.width != 1:
-            unit = 1.0 / preview.bounded.whole
+            assert isinstance(statistic, Rowwise)
+            unit = float(statistic.step / preview.bounded.whole)
             found[name] = {"law": f"ratio of cells with {law}", field: unit * scale, "deviation": unit * deviation}
             continue
         unit = _unit(measure, preview)

@@ -56,6 +56,10 @@ class Estimate:
     within: Fraction | None = None
     ranks: Fraction | None = None
 
+    def narrowed(self, within: Fraction | None) -> Estimate:
+        """With the narrower of two half-widths that both hold."""
+        return self if within is None or self.within is None else replace(self, within=min(self.within, within))
+
     @property
     def unmoved(self) -> Estimate:
         """As the noise left it, where there is such a number: the root of a negative variance is none, and 0 stays."""
@@ -115,11 +119,13 @@ def answer(
     *,
     told: Sequence[tuple[Value, ...]] | None = None,
     nonnegative: bool = True,
+    mixed: Mapping[Measure, Fraction] = MappingProxyType({}),
 ) -> Result:
     """The rows of an answer: what was measured in each group, then HAVING, ORDER BY, LIMIT and the SELECT list.
 
     `ranks` is for the quantiles among the statistics, by their place. `told` are the private groups that were released, in the
-    order of the vectors. Without `nonnegative` numbers are shown, sorted and compared as the noise left them.
+    order of the vectors. Without `nonnegative` numbers are shown, sorted and compared as the noise left them. `mixed` are
+    narrower half-widths of counts and sums that are read off several cells, in the column's unit, where they are known.
     """
     statistics = bounded.tally.statistics
     widths = tuple(within) if within is not None else (None,) * len(statistics)
@@ -148,6 +154,7 @@ def answer(
                 measured[measure] = _of_ranks(measure, statistic, cells(at)[0], known, rows, whole)
             else:
                 found = estimate(measure, statistic, cells(at), widths[at], whole)
+                found = found.narrowed(mixed.get(measure))
                 measured[measure] = found if nonnegative else found.unmoved
         groups.append(_Group(keys, measured))
     return _finished(bounded, groups)

@@ -12,6 +12,7 @@ from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import decimal_text
 from sfumato.curator.ledger.ledger import Committed
 from sfumato.curator.ledger.records import Charge
+from sfumato.curator.mixed import weights
 from sfumato.curator.preview import Preview
 from sfumato.curator.release.product import Portion, Stored
 from sfumato.curator.release.shares import divided
@@ -195,7 +196,7 @@ def _parts(preview: Preview) -> dict[str, Fraction]:
     widths = preview.cell_widths()
     found = {}
     for name, each in columns:
-        if isinstance(each, Measure) and each.kind in LINEAR:
+        if isinstance(each, Measure) and each.kind in LINEAR and weights(each, preview.bounded) is None:
             at = preview.bounded.tally.statistics.index(holder(each, preview.bounded))
             mechanism = preview.mechanisms[at]
             if widths[at] and isinstance(mechanism, Laplace | Gaussian):
