@@ -312,6 +312,46 @@ def test_the_policy_says_whether_counts_stop_at_zero(make: Any, said: str, cut: 
     assert there.nonnegative == data.terms.nonnegative == cut
 
 
+PER_PERSON = "(SELECT person_id, COUNT(*) AS n, SUM(hours) AS s, MAX(age) AS a FROM people GROUP BY person_id)"
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (
+            "SELECT AVG(n) AS m FROM {}",
+            "; COUNT(*) of each limited to 3 (max_rows): LEAST(COUNT(*), 6) sets another limit",
+        ),
+        (
+            "SELECT AVG(n * 2) AS m FROM {}",
+            "; COUNT(*) of each limited to 3 (max_rows): LEAST(COUNT(*), 6) sets another limit",
+        ),
+        (
+            "SELECT n, COUNT(*) AS c FROM {} GROUP BY n",
+            "; COUNT(*) of each limited to 3 (max_rows): LEAST(COUNT(*), 6) sets",
+        ),
+        ("SELECT AVG(s) AS m FROM {}", "; SUM(hours) of each limited to 297 (max_rows): LEAST(SUM(hours), 594) sets"),
+        ("SELECT SUM(s - 1) AS m FROM {} WHERE n < 9", "; SUM(hours) of each limited to 297 (max_rows)"),
+        ("SELECT AVG(LEAST(n, 20)) AS m FROM {}", ": nobody is cut off"),
+        ("SELECT COUNT(*) AS c FROM {} WHERE n > 2", ": nobody is cut off"),
+        ("SELECT AVG(a) AS m FROM {}", ": nobody is cut off"),
+    ],
+)
+def test_an_answer_names_what_is_limited_inside_a_person(make: Any, question: str, said: str) -> None:
+    """The mean of 12 rows here and 2 there was one of 10 and 2, and "nobody is cut off"."""
+    preview = make(max_rows=3).session("ana").preview(question.format(PER_PERSON), epsilon=1)
+    assert f"people, one row per person{said}" in preview.counted
+    if said.startswith(":"):
+        assert preview.counted.endswith(said)
+
+
+def test_the_limit_that_an_answer_names_can_be_set(make: Any) -> None:
+    text = PER_PERSON.replace("COUNT(*)", "LEAST(COUNT(*), 6)")
+    preview = make(max_rows=3).session("ana").preview(f"SELECT AVG(n) AS m FROM {text}", epsilon=1)
+    assert preview.counted.endswith("nobody is cut off")
+    assert preview.bounded.tally.statistics[0].high == 6
+
+
 def test_an_answer_of_many_cells_is_spelled_out_in_linear_work(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """20 000 cells: which columns carry noise is found in one pass, not once for each row (which took hours for a million)."""
     answer = make().session("ana").ask(BY_SEX, epsilon=1)

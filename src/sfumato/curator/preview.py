@@ -17,6 +17,7 @@ from sfumato.curator import mixed
 from sfumato.curator.choose import choose, comparisons
 from sfumato.curator.keys import choose_keys, share_of_delta, stated
 from sfumato.curator.ledger.records import Charge
+from sfumato.curator.limited import limited
 from sfumato.curator.words import coarse, half_width, histogram_words, quantile_words
 from sfumato.mechanisms import GaussianKeys, GeometricKeys, LaplaceKeys, Mechanism
 from sfumato.mechanisms.histogram.histogram import Histogram
@@ -222,11 +223,13 @@ class Preview:
         tally, about = self.bounded.tally, self.bounded.about
         most = self.bounded.tally.child.bound  # type: ignore[union-attr]
         tables = " joined with ".join(tables_of(tally))
+        within = "; ".join(limited(tally))
+        rest = f"; {within}" if within else ""
         if self.bounded.whole == 1 and about.unit != "row":
-            return f"{tables}, one row per {about.unit}: nobody is cut off"
-        if self.bounded.fact and self.bounded.tally.most is None:
-            return f"all {tables}: no {about.unit} has more than {most}, says the policy"
-        return f"{tables}, at most {most} per {about.unit}"
+            return f"{tables}, one row per {about.unit}" + (rest or ": nobody is cut off")
+        if self.bounded.fact and tally.most is None:
+            return f"all {tables}: no {about.unit} has more than {most}, says the policy{rest}"
+        return f"{tables}, at most {most} per {about.unit}{rest}"
 
     def worded(self, wording: Mapping[str, Any] | None) -> Self:
         """The same question, with the words that it was asked in."""
