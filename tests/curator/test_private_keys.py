@@ -99,6 +99,19 @@ def test_large_groups_are_told_and_small_ones_are_not(make: Any, accountant: str
     assert "502" not in said
 
 
+def test_an_answer_says_in_how_many_groups_each_person_counts(make: Any) -> None:
+    """Rows in further groups are left out: whoever reads a count has to know."""
+    session = make(max_groups=7).session("ana")
+    preview = session.preview("SELECT zip, COUNT(*) AS n FROM visits GROUP BY zip", epsilon=5)
+    assert preview.counted == "visits, at most 2 per person; each person in at most 7 groups (max_groups)"
+    assert "each person in at most 7 groups" in str(session.ask(preview))
+    assert "groups" not in session.preview("SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex", epsilon=5).counted
+    each = "(SELECT person, FIRST(zip ORDER BY cost) AS z, COUNT(*) AS n FROM visits GROUP BY person)"
+    alone = session.preview(f"SELECT z, COUNT(*) AS c, AVG(n) AS m FROM {each} GROUP BY z", epsilon=5).counted
+    assert alone.startswith("visits, one row per person; COUNT(*) of each limited to 2 (max_rows)")
+    assert "groups" not in alone
+
+
 def test_missing_values_are_a_private_group_too(make: Any) -> None:
     session = make(null="group").session("ana")
     answer = session.ask("SELECT zip, COUNT(DISTINCT person) AS n FROM visits GROUP BY zip", epsilon=5)

@@ -224,6 +224,8 @@ class Preview:
         most = self.bounded.tally.child.bound  # type: ignore[union-attr]
         tables = " joined with ".join(tables_of(tally))
         within = "; ".join(limited(tally))
+        if tally.most is not None and self.bounded.whole != 1:  # whose one row is in one group is left out of none
+            within = "; ".join(filter(None, [f"each {about.unit} in at most {tally.most} groups (max_groups)", within]))
         rest = f"; {within}" if within else ""
         if self.bounded.whole == 1 and about.unit != "row":
             return f"{tables}, one row per {about.unit}" + (rest or ": nobody is cut off")
