@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -17,6 +18,7 @@ import sfumato as sf
 from sfumato.core.errors import BadInput, BudgetExceeded, EngineFailed, NotAllowed, NotSupported
 from sfumato.curator.door import wire
 from sfumato.curator.ledger.records import Charge
+from sfumato.queries.answer import Estimate
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
 
@@ -310,6 +312,32 @@ def test_the_policy_says_whether_counts_stop_at_zero(make: Any, said: str, cut: 
     assert whole.value == (max(Fraction(0), whole.unbiased) if cut else whole.unbiased)
     there = wire.terms_from_json(json.loads(json.dumps(wire.terms_to_json(data.terms))))
     assert there.nonnegative == data.terms.nonnegative == cut
+
+
+@pytest.mark.parametrize("accountant", ["pure", "zcdp"])
+def test_what_a_notebook_prints_is_a_few_words(make: Any, accountant: str) -> None:
+    """Previews, questions, frames, budgets and estimates printed their whole plans and fractions."""
+    session = make(accountant=accountant).session("ana")
+    sign = "ε" if accountant == "pure" else "ρ"
+    preview = session.preview(BY_SEX, epsilon="0.5")
+    said = repr(preview).splitlines()
+    assert said[0].startswith(f" cost      {sign} ")
+    assert [line.split()[0] for line in said] == ["cost", "within", "counted", "cells", "noise"]
+    assert repr(session.sql(BY_SEX)) == (
+        "a question for sex, n: .preview(epsilon=...) is free, .ask(epsilon=...) is charged"
+    )
+    table = session.table("people")
+    assert repr(table).startswith("rows of people (")
+    assert "twice" in repr(table.with_columns(twice="2 * age"))
+    answer = session.ask(preview)
+    assert re.fullmatch(rf"{sign} \S+ left, \S+ spent", repr(session.left()))
+    assert re.fullmatch(r"-?\d+(\.\d+)? ±\d+(\.\d+)?", repr(answer.compare("F", "M")))
+    assert re.fullmatch(r"\d+(\.\d+)? ±\d+(\.\d+)?", repr(answer.total()))
+    assert repr(Estimate(Fraction(0), Fraction(-31, 10), Fraction(4))) == "0.0 ±4.0 (unbiased -3.1)"
+    assert repr(Estimate(None, None)) == "no estimate"
+    for each in (preview, session.sql(BY_SEX), table, session.left(), answer.total()):
+        assert "Fraction" not in repr(each)
+        assert len(repr(each)) < 500
 
 
 PER_PERSON = "(SELECT person_id, COUNT(*) AS n, SUM(hours) AS s, MAX(age) AS a FROM people GROUP BY person_id)"

@@ -56,6 +56,13 @@ class Preview:
     wording: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     """How it was said, where the ledger is to remember that: a server hands an answer out again by its name."""
 
+    def __repr__(self) -> str:
+        """As `sfumato preview` prints it. A dump of the plan and its mechanisms told nobody the price."""
+        from sfumato.curator.notes import notes
+        from sfumato.show.preview import text
+
+        return text(self, notes(self), unit=self.budget.total.currency.value)
+
     @classmethod
     def of(
         cls,

@@ -56,6 +56,22 @@ class Estimate:
     within: Fraction | None = None
     ranks: Fraction | None = None
 
+    def __repr__(self) -> str:
+        """The number beside its bar, never bare; and as the noise left it where it was moved."""
+        if self.value is None:
+            return "no estimate"
+        said = _spelled(self.value, self.within)
+        if self.within is not None:
+            said += f" ±{_spelled(self.within, self.within)}"
+        elif self.ranks is not None:
+            said += f" ±{float(100 * self.ranks):.2g} % of ranks"
+        else:
+            said += " (no bar is known)"
+        moved = self.unbiased is not None and self.unbiased != self.value
+        return (
+            f"{said} (unbiased {_spelled(self.unbiased, self.within)})" if moved and self.unbiased is not None else said
+        )
+
     def narrowed(self, within: Fraction | None) -> Estimate:
         """With the narrower of two half-widths that both hold."""
         return self if within is None or self.within is None else replace(self, within=min(self.within, within))
@@ -64,6 +80,12 @@ class Estimate:
     def unmoved(self) -> Estimate:
         """As the noise left it, where there is such a number: the root of a negative variance is none, and 0 stays."""
         return self if self.unbiased is None else replace(self, value=self.unbiased)
+
+
+def _spelled(value: Fraction, width: Fraction | None) -> str:
+    """With one digit more than the first of the half-width, as tables spell it."""
+    scale = abs(float(width)) if width else abs(float(value)) / 1000
+    return f"{float(value):.{max(0, min(6, 1 - math.floor(math.log10(scale)))) if scale > 0 else 0}f}"
 
 
 NOTHING = Estimate(None, None, None)

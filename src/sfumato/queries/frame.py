@@ -96,6 +96,13 @@ class Frame:
     name: str
     asker: Asker | None = None
 
+    def __repr__(self) -> str:
+        tables = " joined with ".join(name for name, _ in self.names.parts)
+        columns = ", ".join(
+            dict.fromkeys(name for _, each in (*self.names.parts, ("", self.names.computed)) for name in each)
+        )
+        return f"rows of {tables} ({columns}); nothing is read until a question is asked"
+
     @property
     def rows(self) -> Rows:
         return self.relation.rows
@@ -287,6 +294,10 @@ class Question:
     plan: Select
     schema: Schema
     asker: Asker | None = None
+
+    def __repr__(self) -> str:
+        columns = ", ".join(name for name, _ in self.plan.columns)
+        return f"a question for {columns}: .preview(epsilon=...) is free, .ask(epsilon=...) is charged"
 
     def sort(self, by: str, *, descending: bool = False) -> Question:
         """In the order of one column of the answer."""

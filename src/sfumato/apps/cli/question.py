@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import os
 import sys
 from collections.abc import Callable
@@ -122,17 +121,6 @@ def _compared(preview: Preview) -> list[dict[str, Any]]:
     ]
 
 
-def _ranks_line(preview: Preview, name: str, width: float, lang: Lang) -> str:
-    """How far a quantile's rank may be off, in rows and as a part of a group's."""
-    from sfumato.show.text import decimal, percent
-
-    rows = decimal(math.ceil(preview.rank_width(name)), lang=lang)
-    sure, part = f"{float(preview.confidence) * 100:g} %", percent(width, lang=lang)
-    if lang == "fr":
-        return f" {'rangs':<9} {name} ±{rows} lignes, ±{part} d'un groupe de {preview.at} ({sure})"
-    return f" {'ranks':<9} {name} ±{rows} rows, ±{part} of a group of {preview.at} ({sure})"
-
-
 def show_previews(previews: list[Preview], session: Session | RemoteSession, form: str, lang: Lang) -> None:
     """The price, and what is left to pay it from."""
     from fractions import Fraction
@@ -140,8 +128,7 @@ def show_previews(previews: list[Preview], session: Session | RemoteSession, for
     from sfumato.core.exact import decimal_text
     from sfumato.curator.door.remote import RemoteSession
     from sfumato.curator.notes import notes
-    from sfumato.show.answer import notes as shown_notes
-    from sfumato.show.text import localised
+    from sfumato.show.preview import lines
 
     left = session.left()
     unit = left.caps.unit
@@ -172,38 +159,15 @@ def show_previews(previews: list[Preview], session: Session | RemoteSession, for
         cap = left.caps.of(session.analyst).amount
         cost = decimal_text(preview.charge.amount)
         mine, whole = (decimal_text(amount, rounding="down") for amount in (left.analyst.amount, left.total.amount))
-        words = ("coût", "à", "compté", "bruit", "cases") if french else ("cost", "within", "counted", "noise", "cells")
         of = f"sur {decimal_text(cap)}" if french else f"of {decimal_text(cap)}"
         rest = f" ; jeu de données : {whole}" if french else f"; data set: {whole} left"
         rest = "" if isinstance(session, RemoteSession) else rest  # a server tells nobody what others have spent
         if french:
-            click.echo(f" {words[0]:<9} {sign} {cost}, il vous reste {mine} ({of}{rest})".replace(".", ","))
+            click.echo(f" {'coût':<9} {sign} {cost}, il vous reste {mine} ({of}{rest})".replace(".", ","))
         else:
-            click.echo(f" {words[0]:<9} {sign} {cost} of your {mine} left ({of}{rest})")
-        for name, width in preview.within().items():
-            if name in preview.quantiles:
-                click.echo(_ranks_line(preview, name, width, lang))
-                continue
-            groups = f"groupes de {preview.at}" if french else f"groups of {preview.at}"
-            bar, sure = (localised(each, lang) for each in (f"±{width:.4g}", f"{float(preview.confidence) * 100:g} %"))
-            click.echo(f" {words[1]:<9} {name} {bar}, {groups} ({sure})")
-        click.echo(f" {words[2]:<9} {preview.counted}")
-        if preview.threshold is None:
-            click.echo(f" {words[4]:<9} {preview.bounded.size:,}")
-        else:
-            spent = decimal_text(preview.charge.failure)
-            at = (
-                f"privées, tues sous le seuil de {preview.threshold}"
-                if french
-                else f"private, withheld below {preview.threshold}"
-            )
-            click.echo(f" {words[4]:<9} {at} ; δ {spent}" if french else f" {words[4]:<9} {at}; δ {spent}")
-        click.echo(f" {words[3]:<9} {preview.noise()}")
-        for line in shown_notes(notes(preview), french=french):
+            click.echo(f" {'cost':<9} {sign} {cost} of your {mine} left ({of}{rest})")
+        for line in lines(preview, notes(preview), lang=lang):
             click.echo(line)
-        for each in preview.comparisons():
-            for line in each.shown(scale=float(preview.bounded.whole), french=french).splitlines():
-                click.echo(f" {'':<9} {line}")
     if len(previews) > 1:
         total = sum((preview.charge.amount for preview in previews), Fraction(0))
         click.echo(f" {'total':<9} {sign} {decimal_text(total)}")

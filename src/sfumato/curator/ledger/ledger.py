@@ -75,6 +75,15 @@ class Left:
     spent: Charge
     book: Charge
 
+    def __repr__(self) -> str:
+        """In the words of `sfumato budget`; of the data set only where it is not this analyst's book alone."""
+        sign = "ε" if self.caps.unit == "epsilon" else "ρ"
+        left, whole = (decimal_text(each.amount, rounding="down") for each in (self.analyst, self.total))
+        own = f"{sign} {left} left, {decimal_text(self.book.amount, rounding='up')} spent"
+        if (self.total, self.spent) == (self.analyst, self.book):
+            return own
+        return f"{own}; data set: {whole} left of {decimal_text(self.caps.total.amount)}"
+
 
 @final
 class Ledger:
