@@ -143,6 +143,24 @@ def test_refused(text: str) -> None:
         parse_row_expression(text, COLUMNS_OF)
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "unsaid"),
+    [
+        ("free + 1", "no public grid", "GREATEST"),
+        ("GREATEST(0, LEAST(9, free))", "no public grid", "GREATEST"),
+        ("big + 1", "GREATEST(low, LEAST(high, x))", "grid"),
+    ],
+)
+def test_a_hint_is_offered_only_where_it_is_followed(text: str, said: str, unsaid: str) -> None:
+    """A limit stands for the range of an integer; a number without a range has no grid that a limit could lie on."""
+    with pytest.raises(NotSupported) as error:
+        parse_row_expression(text, COLUMNS_OF)
+    assert error.value.code == "SF002"
+    assert said in str(error.value.hint)
+    assert unsaid not in str(error.value.hint)
+    parse_row_expression("GREATEST(0, LEAST(9, big)) + 1", COLUMNS_OF)
+
+
 def test_nothing_needs_more_than_61_bits() -> None:
     for place in range(300):
         try:

@@ -244,6 +244,37 @@ def test_duckdb_gives_the_cells_of_the_oracle(place: int) -> None:
     assert on_duckdb(bounded, found) == by_hand(bounded, found)
 
 
+ACTS = "SELECT COUNT(*) FROM (SELECT person FROM acts GROUP BY person HAVING {}) AS p"
+
+
+def total_of(prices: list[float | None], condition: str) -> list[list[int]]:
+    rows = [{"person": "u", "kind": "x", "cost": 1.0, "price": price} for price in prices]
+    found: several.Tables = {name: [] for name in several.KEYS} | {"acts": rows}
+    bounded = bound(parse(ACTS.format(condition), several.schema()), several.schema())
+    assert on_duckdb(bounded, found) == by_hand(bounded, found)
+    return on_duckdb(bounded, found)
+
+
+@pytest.mark.parametrize(
+    ("condition", "held"),
+    [
+        ("SUM(price) > 160", True),
+        ("SUM(price) > 170", False),
+        ("SUM(price) IN (10, 170)", True),
+        ("GREATEST(0, LEAST(100, SUM(price))) = 100", True),
+    ],
+)
+def test_a_total_is_compared_whole_on_a_coarse_grid(condition: str, held: bool) -> None:
+    """Neither max_rows nor the grid of tens stands between a person's total and a condition on it."""
+    assert total_of([84.0, 90.0, None], condition) == [[int(held)]]
+
+
+def test_what_lies_off_the_grid_of_a_total_is_refused_with_the_grid() -> None:
+    with pytest.raises(NotSupported, match="without a public range") as error:
+        parse(ACTS.format("SUM(price) > 165"), several.schema())
+    assert "multiples of 10" in str(error.value.hint)
+
+
 GATHERED = "SELECT COUNT(*) FROM (SELECT person FROM stays GROUP BY person) AS p"
 MANY: several.Tables = {name: [] for name in several.KEYS} | {
     "stays": [{"person": "u", "stay": n, "ward": "a", "days": n, "admitted": None} for n in range(5)]

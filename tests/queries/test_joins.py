@@ -101,7 +101,7 @@ def test_duckdb_gives_the_cells_of_the_oracle(place: int) -> None:
 
 STAY: dict[str, Any] = {"person": "u", "stay": 1, "ward": "a", "days": 5, "admitted": None}
 DIAGNOSIS: dict[str, Any] = {"stay": 1, "dx": 1, "code": "X", "severity": 5}
-ACT: dict[str, Any] = {"person": "u", "kind": "x", "cost": 1.0}
+ACT: dict[str, Any] = {"person": "u", "kind": "x", "cost": 1.0, "price": 10.0}
 WARD: dict[str, Any] = {"ward": "a", "floor": "low", "beds": 10}
 
 

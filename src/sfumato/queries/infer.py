@@ -144,18 +144,19 @@ def result(operation: str, types: Sequence[Type], arguments: Sequence[Expression
             kind = _same_kind(types)
             if kind == "boolean" and operation in {"lt", "le"}:
                 raise _mismatch("true and false have no order", "compare them with =")
-            _common_grain(types)
+            _common_grain(types, arguments)
             return Type("boolean", nullable)
         case "like":
             _all(types, "text")
             return Type("boolean", nullable)
         case "case":
             _all(types[:-1:2], "boolean")
-            return _either([*types[1::2], types[-1]], nullable=any(t.nullable for t in [*types[1::2], types[-1]]))
+            branches = [*types[1::2], types[-1]]
+            return _either(branches, [*arguments[1::2], arguments[-1]], nullable=any(t.nullable for t in branches))
         case "coalesce":
-            return _either(types, nullable=all(each.nullable for each in types))
+            return _either(types, arguments, nullable=all(each.nullable for each in types))
         case "least" | "greatest":
-            return _extreme(operation, types)
+            return _extreme(operation, types, arguments)
         case "lower" | "upper" | "trim" | "concat":
             _all(types, "text")
             return Type("text", nullable)
@@ -285,7 +286,7 @@ def _remainder(types: Sequence[Type], nullable: bool) -> Type:
     if modulus <= 0:
         raise _mismatch("a remainder is taken by a number that is not positive", "take it by 2, 7, 100, ...")
     if of.grain is None:
-        raise _no_range()
+        raise _no_range([of])
     grain = _common_grain(types)
     assert grain is not None
     low = Fraction(0) if isinstance(of.low, Fraction) and of.low >= 0 else -(modulus - grain)
@@ -297,9 +298,9 @@ def _remainder(types: Sequence[Type], nullable: bool) -> Type:
     return Type("number", nullable, low, high, grain)
 
 
-def _extreme(operation: str, types: Sequence[Type]) -> Type:
+def _extreme(operation: str, types: Sequence[Type], arguments: Sequence[Expression]) -> Type:
     """LEAST and GREATEST pass over NULLs, so only a number that is always there limits the other side."""
-    hull = _either(types, nullable=all(each.nullable for each in types))
+    hull = _either(types, arguments, nullable=all(each.nullable for each in types))
     if hull.kind != "number" or hull.released:
         return hull
     sure = [each for each in types if not each.nullable]
@@ -316,7 +317,7 @@ def _extreme(operation: str, types: Sequence[Type]) -> Type:
     return hull
 
 
-def _either(types: Sequence[Type], *, nullable: bool) -> Type:
+def _either(types: Sequence[Type], arguments: Sequence[Expression], *, nullable: bool) -> Type:
     """One of several values: the hull of their ranges on their common grid."""
     known = [each for each in types if each.kind != "null"]
     if not known:
@@ -327,7 +328,7 @@ def _either(types: Sequence[Type], *, nullable: bool) -> Type:
     lows, highs = [each.low for each in known], [each.high for each in known]
     low = None if None in lows else min(lows)  # type: ignore[type-var]
     high = None if None in highs else max(highs)  # type: ignore[type-var]
-    return Type(kind, nullable, low, high, _common_grain(types))
+    return Type(kind, nullable, low, high, _common_grain(types, arguments))
 
 
 def _day(operation: str, types: Sequence[Type], arguments: Sequence[Expression]) -> Type:
@@ -378,7 +379,7 @@ def _whole(low: int, high: int, nullable: bool) -> Type:
 def edges(of: Type) -> tuple[Fraction, Fraction, Fraction]:
     if isinstance(of.low, Fraction) and isinstance(of.high, Fraction) and of.grain is not None:
         return of.low, of.high, of.grain
-    raise _no_range()
+    raise _no_range([of])
 
 
 def _constant(of: Type) -> Fraction:
@@ -387,25 +388,47 @@ def _constant(of: Type) -> Fraction:
     return of.constant
 
 
-def _common_grain(types: Iterable[Type]) -> Fraction | None:
+def _common_grain(types: Sequence[Type], arguments: Sequence[Expression] = ()) -> Fraction | None:
     """The coarsest grid that holds every number among them; refuses if one of them would not fit on it."""
     numbers = [each for each in types if each.kind == "number"]
     if not numbers or any(each.released for each in numbers):
         return None
-    if any(each.grain is None for each in numbers):
-        raise _no_range()
-    grains = [each.grain for each in numbers if each.grain is not None]
+    common = shared_grain(types, arguments)
+    if common is None:
+        raise _no_range(numbers)
+    for each in numbers:
+        if not each.bounded and each.grain != common:
+            raise _no_range(numbers)
+        fits(replace(each, grain=common))
+    return common
+
+
+def shared_grain(types: Sequence[Type], arguments: Sequence[Expression] = ()) -> Fraction | None:
+    """The coarsest grid that holds every number among them; None where one of them has no grid.
+
+    A number without a range cannot be written on a finer grid, because nothing bounds how many more steps it would need
+    there. Beside one, a constant that lies on its grid is counted in its steps: 5 000 among multiples of 10 is 500 of them.
+    """
+    numbers = [(of, n < len(arguments) and isinstance(arguments[n], Literal)) for n, of in enumerate(types)]
+    numbers = [(of, constant) for of, constant in numbers if of.kind == "number"]
+    grains = [of.grain for of, _ in numbers if of.grain is not None]
+    if not grains or len(grains) < len(numbers):
+        return None
+    wide = [of.grain for of, _ in numbers if of.grain is not None and not of.bounded]
+    if wide:
+        kept = [of.grain for of, constant in numbers if not (constant and _lies_on(of, wide[0]))]
+        grains = [grain for grain in kept if grain is not None]
     common = grains[0]
     for grain in grains[1:]:
         common = Fraction(
             math.gcd(common.numerator * grain.denominator, grain.numerator * common.denominator),
             common.denominator * grain.denominator,
         )
-    for each in numbers:
-        if not each.bounded and each.grain != common:
-            raise _no_range()
-        fits(replace(each, grain=common))
     return common
+
+
+def _lies_on(of: Type, grain: Fraction) -> bool:
+    return of.constant is not None and (of.constant / grain).denominator == 1
 
 
 def fits(of: Type) -> Type:
@@ -438,9 +461,21 @@ def _mismatch(what: str, hint: str) -> NotSupported:
     return NotSupported(what, hint=hint, code="SF021")
 
 
-def _no_range() -> NotSupported:
+def _no_range(numbers: Sequence[Type]) -> NotSupported:
     return NotSupported(
         "a number without a public range is used here",
-        hint="the owner can declare its range in the policy; or limit it with GREATEST(low, LEAST(high, x))",
+        hint=f"the owner can declare its range in the policy; {limited_by(numbers)}",
         code="SF002",
     )
+
+
+def limited_by(numbers: Iterable[Type]) -> str:
+    """What else than a declared range would help: a limit, as long as it lies on the grid of what it limits."""
+    wide = [each.grain for each in numbers if each.kind == "number" and not each.bounded]
+    if None in wide:
+        return (
+            "a number, unlike an integer, has no public grid without one, so no limit in the question can stand for it"
+        )
+    if wide and wide[0] not in {None, 1}:
+        return f"or compare and limit it with multiples of {wide[0]}, its grain: GREATEST(low, LEAST(high, x))"
+    return "or limit it with GREATEST(low, LEAST(high, x))"

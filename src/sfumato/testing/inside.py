@@ -35,6 +35,9 @@ WINDOWS = (
     "MAX(days) OVER (PARTITION BY person ORDER BY admitted DESC)",
     "FIRST_VALUE(days) OVER (PARTITION BY person ORDER BY admitted)",
 )
+TOTALS = ("SUM(price)", "SUM(price) FILTER (WHERE kind = 'x')", "COALESCE(SUM(price), 0)")
+WHOLE = ("{} > 30", "{} BETWEEN 20 AND 120", "{} IN (30, 60, 90)", "NOT {} = 40", "{} < SUM(price)", "{} IS NULL")
+"""Totals have no range, and are compared on a grid of tens with what lies on it."""
 FROMS = ("stays", "stays", "(SELECT * FROM stays WHERE days > 1) AS q")
 
 
@@ -45,7 +48,7 @@ def question(choose: Chooser) -> str:
         return choices[choose.below(len(choices))]
 
     clause = of(FROMS)
-    match choose.below(4):
+    match choose.below(5):
         case 0:
             fold, more = of(FOLDS), of(("", "", ", ward"))
             below = f"SELECT person{more}, {fold} AS x, COUNT(*) AS n FROM {clause} GROUP BY person{more}"
@@ -60,6 +63,12 @@ def question(choose: Chooser) -> str:
             below, text = (
                 f"SELECT person, {fold} AS x, COUNT(*) AS n FROM ({inner}) AS w GROUP BY person",
                 fold in TEXTS,
+            )
+        case 3:
+            total, having = of(TOTALS), of(WHOLE).format(of(TOTALS))
+            below, text = (
+                f"SELECT person, GREATEST(0, LEAST(50, {total})) AS x, COUNT(*) AS n FROM acts GROUP BY person HAVING {having}",
+                False,
             )
         case _:
             fold = of(FOLDS)

@@ -33,6 +33,7 @@ DIAGNOSES = (
 ACTS = (
     Column("kind", "category", values=("x", "y"), null="group"),
     Column("cost", "number", range=(Fraction(0), Fraction(10)), grain=Fraction(1, 2)),
+    Column("price", "number", range=(Fraction(0), Fraction(90)), grain=Fraction(10)),
 )
 RESULTS = (Column("value", "integer", range=(Fraction(1), Fraction(9))),)
 WARDS = (
@@ -59,6 +60,7 @@ CELLS: Mapping[str, tuple[Any, ...]] = {
     "severity": (-9, -2, 0, 5, None),
     "kind": ("x", "y", "other", None),
     "cost": (float("nan"), float("inf"), -1.0, 0.3, 7.5, 10.0, None),
+    "price": (float("nan"), -3.0, 4.0, 15.0, 30.0, 90.0, 1e9, None),
     "value": (0, 1, 5, 99, None),
     "floor": ("low", "high", None),
     "beds": (0, 20, 99, None),

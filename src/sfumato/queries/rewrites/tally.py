@@ -10,7 +10,7 @@ from sfumato.core import Bug, NotSupported
 from sfumato.queries.bins import is_ordered
 from sfumato.queries.domain import KEYS, domain
 from sfumato.queries.expression import Expression, Field, Literal, Measure, call, fields
-from sfumato.queries.infer import Scope, infer
+from sfumato.queries.infer import Scope, infer, limited_by
 from sfumato.queries.plan import (
     Aggregate,
     Distinct,
@@ -199,7 +199,7 @@ def _of_column(of: Expression, kinds: set[str], scope: Scope, room: int) -> tupl
     if kind.kind != "number" or not isinstance(kind.low, Fraction) or not isinstance(kind.high, Fraction):
         raise NotSupported(
             "a sum or a mean is asked of something without a public range, so one person could move it without limit",
-            hint="the owner can declare a range in the policy; or limit it with GREATEST(low, LEAST(high, x))",
+            hint=f"the owner can declare a range in the policy; {limited_by([kind])}",
             code="SF002",
         )
     assert kind.grain is not None
@@ -241,7 +241,7 @@ def _ranked(of: Expression, at: tuple[Fraction, ...], scope: Scope, columns: dic
     if kind.kind != "number" or not isinstance(kind.low, Fraction) or not isinstance(kind.high, Fraction):
         raise NotSupported(
             "a quantile is asked of something without a public range or a public order",
-            hint="the owner can declare a range, or ordered = true; or limit it with GREATEST(low, LEAST(high, x))",
+            hint=f"the owner can declare a range, or ordered = true; {limited_by([kind])}",
             code="SF002",
         )
     assert kind.grain is not None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -15,7 +14,7 @@ from sfumato.core import Bug, NotSupported
 from sfumato.queries.bins import labels
 from sfumato.queries.evaluate import LOWER, UPPER
 from sfumato.queries.expression import Call, Expression, Field, Literal, Measure
-from sfumato.queries.infer import Type, literal_type, result
+from sfumato.queries.infer import Type, literal_type, result, shared_grain
 from sfumato.queries.schema import Value
 
 
@@ -99,11 +98,11 @@ def _call(operation: str, parts: list[Formula], of: Type, arguments: tuple[Expre
         case "is_null":
             return exp.paren(exp.Is(this=parts[0].sql, expression=exp.null()), copy=False)
         case "eq" | "lt" | "le":
-            left, right = _aligned(parts)
+            left, right = _aligned(parts, arguments)
             kind = {"eq": exp.EQ, "lt": exp.LT, "le": exp.LTE}[operation]
             return exp.paren(kind(this=left, expression=right), copy=False)
         case "in":
-            among, *listed = _aligned(parts)
+            among, *listed = _aligned(parts, arguments)
             bare = [each.this if isinstance(each, exp.Cast) and each.is_type("bigint") else each for each in listed]
             return exp.paren(exp.In(this=among, expressions=bare), copy=False)
         case "like":
@@ -121,7 +120,7 @@ def _call(operation: str, parts: list[Formula], of: Type, arguments: tuple[Expre
                 this=first, expressions=others, ignore_nulls=True
             )
         case "bin":
-            x, *edges = _aligned(parts)
+            x, *edges = _aligned(parts, arguments)
             names = labels([Fraction(part.type.constant or 0) for part in parts[1:]])
             inside = exp.and_(exp.LTE(this=edges[0], expression=x), exp.LTE(this=x.copy(), expression=edges[-1].copy()))
             return exp.Case(ifs=[exp.If(this=inside, true=_halved(x, edges, names))])
@@ -285,18 +284,10 @@ def _steps(parts: list[Formula]) -> exp.Expr:
     return floor_division(_plus(above, wide // 2), _low(x.type) - lowest + wide // 2, integer(wide), wide)
 
 
-def _aligned(parts: list[Formula]) -> list[exp.Expr]:
+def _aligned(parts: list[Formula], arguments: Sequence[Expression]) -> list[exp.Expr]:
     """Numbers on their common grid; anything else as it is."""
-    grains = [part.type.grain for part in parts if part.type.kind == "number" and part.type.grain is not None]
-    if not grains:
-        return [part.sql for part in parts]
-    common = grains[0]
-    for grain in grains[1:]:
-        common = Fraction(
-            math.gcd(common.numerator * grain.denominator, grain.numerator * common.denominator),
-            common.denominator * grain.denominator,
-        )
-    return [_rescaled(part, common) for part in parts]
+    common = shared_grain([part.type for part in parts], arguments)
+    return [part.sql if common is None else _rescaled(part, common) for part in parts]
 
 
 def _on_grid(parts: list[Formula], of: Type) -> list[exp.Expr]:

@@ -18,8 +18,9 @@ STORIES: dict[str, Story] = {
         "have, and taking that from the rows would give away the richest person's income. So the range is declared, from "
         "public knowledge: an age is between 0 and 120, a working week between 0 and 99 hours. Values outside are moved "
         "to its ends.",
-        "Let the owner write range = [low, high] and why in the column's section of the policy. Until then the column "
-        "can still be counted and filtered on.",
+        "Let the owner write range = [low, high] and why in the column's section of the policy. Until then a whole number "
+        "can still be filtered on, or limited in the question: GREATEST(0, LEAST(5000, x)). A column of type number has "
+        "no public grid without a range, so until then it can be counted, and nothing else.",
     ),
     "SF003": Story(
         "the budget is short",

@@ -19,8 +19,9 @@ STORIES: dict[str, Story] = {
         "et la prendre dans les lignes livrerait le revenu du plus riche. Les bornes sont donc déclarées, à partir de ce "
         "que chacun sait : un âge est entre 0 et 120, une semaine de travail entre 0 et 99 heures. Ce qui dépasse est "
         "ramené aux bornes.",
-        "Le propriétaire écrit range = [bas, haut] et why dans la section de la colonne. D'ici là on peut toujours la "
-        "compter et filtrer dessus.",
+        "Le propriétaire écrit range = [bas, haut] et why dans la section de la colonne. D'ici là on peut "
+        "filtrer sur un entier, ou le limiter dans la question : GREATEST(0, LEAST(5000, x)). Une colonne de type number "
+        "n'a pas de grille publique sans bornes : d'ici là on peut la compter, et rien d'autre.",
     ),
     "SF003": Story(
         "le budget ne suffit pas",
