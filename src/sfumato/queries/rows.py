@@ -100,6 +100,8 @@ def present(condition: Expression) -> frozenset[str]:
             return frozenset({name})
         case Call("eq" | "lt" | "le" | "in" | "like", arguments):
             return frozenset(each.name for each in arguments if isinstance(each, Field))
+        case Call("and", arguments):
+            return frozenset().union(*map(present, arguments))
         case _:
             return frozenset()
 
