@@ -518,7 +518,7 @@ def test_tables(ready: Run) -> None:
     assert "protects each person" in err
     rows = json.loads(ready("tables", "--format", "json")[1])
     assert [row["column"] for row in rows] == ["sex", "age", "hours"]
-    assert ready("tables", "--format", "csv")[1].splitlines()[0] == "table,column,type,range,keys,null"
+    assert ready("tables", "--format", "csv")[1].splitlines()[0] == "table,column,type,range,grain,keys,null"
     assert "protège chaque personne" in ready("tables", "--lang", "fr")[2]
 
 

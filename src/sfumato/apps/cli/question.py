@@ -128,6 +128,7 @@ def show_previews(previews: list[Preview], session: Session | RemoteSession, for
     from sfumato.core.exact import decimal_text
     from sfumato.curator.door.remote import RemoteSession
     from sfumato.curator.notes import notes
+    from sfumato.curator.remarks import remarks
     from sfumato.show.preview import lines
 
     left = session.left()
@@ -148,6 +149,7 @@ def show_previews(previews: list[Preview], session: Session | RemoteSession, for
                 "cells": None if preview.bounded.private else preview.bounded.size,
                 "threshold": preview.threshold,
                 "notes": list(notes(preview)),
+                "remarks": [remark.en for remark in remarks(preview)],
                 **({"strategies": _compared(preview)} if preview.workload != "bins" else {}),
             }
         )
@@ -168,6 +170,17 @@ def show_previews(previews: list[Preview], session: Session | RemoteSession, for
             click.echo(f" {'cost':<9} {sign} {cost} of your {mine} left ({of}{rest})")
         for line in lines(preview, notes(preview), lang=lang):
             click.echo(line)
+        for remark in remarks(preview):
+            click.echo(f" {'note':<9} {remark.fr if french else remark.en}")
+        if preview.charge.amount > left.analyst.amount:
+            click.echo(
+                f" {'note':<9} "
+                + (
+                    "ce prix dépasse ce qu'il vous reste : seule une réponse déjà donnée peut être relue"
+                    if french
+                    else "this price is more than what you have left: only an answer given before can be had again"
+                )
+            )
     if len(previews) > 1:
         total = sum((preview.charge.amount for preview in previews), Fraction(0))
         click.echo(f" {'total':<9} {sign} {decimal_text(total)}")

@@ -13,7 +13,7 @@ from sfumato.core.exact import decimal_text
 if TYPE_CHECKING:
     from sfumato.queries.schema import Column, Schema
 
-COLUMNS = ("table", "column", "type", "range", "keys", "null")
+COLUMNS = ("table", "column", "type", "range", "grain", "keys", "null")
 _SHOWN = 5
 
 
@@ -31,6 +31,7 @@ def command(policy_file: str, server: str | None, form: str, lang: Lang) -> None
             "column": column.name,
             "type": column.type,
             "range": _range(column),
+            "grain": _grain(column),
             "keys": _keys(column, lang, whole=form != "table"),
             "null": column.null,
         }
@@ -77,6 +78,12 @@ def _range(column: Column) -> str:
         return ""
     low, high = (bound.isoformat() if hasattr(bound, "isoformat") else decimal_text(bound) for bound in column.range)
     return f"{low} to {high}"
+
+
+def _grain(column: Column) -> str:
+    """The grid of a number, where it has one: an integer's is 1, and a number's comes with its range."""
+    shown = column.type == "number" and column.range is not None and column.grain is not None
+    return decimal_text(column.grain) if shown and column.grain is not None else ""
 
 
 def _keys(column: Column, lang: Lang, *, whole: bool) -> str:

@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
+from fractions import Fraction
 from pathlib import Path
 from typing import Literal, final
 
 from sfumato.core import BadInput, BadPolicy
+from sfumato.core.exact import decimal_text
 from sfumato.curator.policy.columns import Found
 from sfumato.curator.policy.policy import Policy
-from sfumato.queries.schema import Kind
+from sfumato.queries.schema import Column, Kind
 
 _IDENTIFYING = re.compile(
     r"(^|.*[_\s.-])(id|uuid|guid|name|names|nom|noms|prenom|surname|firstname|lastname|email|mail|phone|telephone|tel|"
@@ -51,6 +53,10 @@ _SAID: dict[str, dict[Lang, str]] = {
     "range": {
         "en": "public bounds, not taken from the rows: needed for sums and averages",
         "fr": "bornes publiques, non tirées des lignes : requises pour sommes et moyennes",
+    },
+    "grain": {
+        "en": "kept to multiples of this; finer costs no epsilon",
+        "fr": "gardé en multiples de ceci ; plus fin ne coûte pas d'epsilon",
     },
     "days": {
         "en": "public bounds, not taken from the rows: makes years and months public keys",
@@ -176,7 +182,7 @@ def _column(found: Found, column: str, kind: Kind | None, wishes: Wishes, said: 
     header = f"[tables.{_key(found.table)}.columns.{_key(column)}]"
     values, bounds = _wish(wishes.values, found, column), _wish(wishes.ranges, found, column)
     if bounds is not None:
-        return ["", header, *_with_range(column, kind, bounds, values)]
+        return ["", header, *_with_range(column, kind, bounds, values, said["grain"])]
     if values is not None:
         return ["", header, *_with_values(column, kind, values)]
     if kind is None:
@@ -190,20 +196,34 @@ def _column(found: Found, column: str, kind: Kind | None, wishes: Wishes, said: 
     lines = ["", header, f"type = {quoted(kind)}"]
     if kind in {"integer", "number"}:
         lines.append(f"# range = [0, 100]  # {said['range']}")
+    if kind == "number":
+        lines.append(f"# grain = 0.01  # {said['grain']}")
     if kind == "date":
         lines.append(f"# range = [2000-01-01, 2030-12-31]  # {said['days']}")
     return lines
 
 
-def _with_range(column: str, kind: Kind | None, bounds: str, values: str | None) -> list[str]:
+def _with_range(column: str, kind: Kind | None, bounds: str, values: str | None, said: str) -> list[str]:
     low, comma, high = (part.strip() for part in bounds.partition(","))
     if kind not in {"integer", "number", "date"}:
         raise BadInput(f"{column} is a column of {kind or 'another kind'}, which has no range", hint="list its values")
     if not comma or not low or not high:
         raise BadInput(f"the range of {column} is not two bounds", hint=f"write --range {column}=0,99")
     edge = _day if kind == "date" else _number
-    lines = [f"type = {quoted(kind)}", f"range = [{edge(low, column)}, {edge(high, column)}]"]
+    low, high = edge(low, column), edge(high, column)
+    lines = [f"type = {quoted(kind)}", f"range = [{low}, {high}]"]
+    if kind == "number":
+        lines += _grain(column, low, high, said)
     return lines if values is None else [*lines, f"values = {_list(column, kind, values)}"]
+
+
+def _grain(column: str, low: str, high: str, said: str) -> list[str]:
+    """The grid that the column has anyway, written down: it decides what 3 means beside numbers kept in tens."""
+    try:
+        grain = Column(column, "number", (Fraction(low), Fraction(high))).grain
+    except BadPolicy:
+        return []  # the policy as a whole says what is wrong with this range
+    return [] if grain is None else [f"grain = {decimal_text(grain)}  # {said}"]
 
 
 def _with_values(column: str, kind: Kind | None, values: str) -> list[str]:
