@@ -78,6 +78,13 @@ def test_exit_codes_and_streams(folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_it_runs_as_a_module_too(folder: Path) -> None:
+    words = [sys.executable, "-m", "sfumato", "explain", "SF005"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "SF005" in done.stdout
+
+
 def test_tables_bars_and_other_formats(folder: Path) -> None:
     run(folder, INIT)
     question = '"SELECT sex, COUNT(*) AS n FROM people GROUP BY sex" --epsilon 0.1'
