@@ -56,10 +56,12 @@ def integers(plan: Plan, schema: Schema, *, most_groups: float = KEYS) -> Plan:
         case Aggregate(child, keys, measures):
             size = max((t.size or 0 for t in schema.tables if t.name in tables_of(child)), default=0)
             listed = tuple(_key(key, child) for key in keys)
-            if math.prod(len(key.values) for key in listed if not key.private) > most_groups:
+            sizes = [len(key.values) for key in listed if not key.private]
+            if math.prod(sizes) > most_groups:
+                product = f"{' x '.join(f'{size:,}' for size in sizes)} = " if len(sizes) > 1 else ""
                 raise NotSupported(
-                    "the combinations of these keys are more than a million",
-                    hint="group by fewer columns, or by coarser keys",
+                    f"the combinations of these keys are {product}{math.prod(sizes):,} cells, more than a million",
+                    hint="group by fewer columns, or by coarser keys: a range of ages, a month for a day",
                     code="SF005",
                 )
             if math.prod(len(key.values) for key in listed) > GROUPS and any(m.kind == "quantile" for m in measures):

@@ -176,10 +176,10 @@ class Gathering:
                 self.text.only(node, "this")
                 return self._folded(FOLDS[type(node)], self._of(node.this, condition))
             case _:
-                raise self.text.refuse(
+                raise self.text.unknown(
                     node,
-                    f"{type(node).__name__.upper()} is not on the list of what gathers a unit's rows",
                     hint="use COUNT, SUM, AVG, MIN, MAX, or FIRST and LAST(x ORDER BY ...)",
+                    among="what gathers a unit's rows",
                 )
 
     def _of(self, node: exp.Expr, condition: Typed | None) -> Typed:
@@ -302,10 +302,8 @@ class Windowing:
                 of = self._of(inner.this)
                 return Over(OVERS[type(inner)], spelled(of.expression), by, within, self._frame(node, by)), of
             case _:
-                raise self.text.refuse(
-                    inner,
-                    f"{type(inner).__name__.upper()} is not on the list of windows",
-                    hint="use ROW_NUMBER, LAG, LEAD, FIRST_VALUE, COUNT, SUM, MIN or MAX",
+                raise self.text.unknown(
+                    inner, hint="use ROW_NUMBER, LAG, LEAD, FIRST_VALUE, COUNT, SUM, MIN or MAX", among="windows"
                 )
 
     def _of(self, node: exp.Expr) -> Typed:

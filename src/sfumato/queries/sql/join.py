@@ -59,11 +59,12 @@ class Joining:
         if left in self.left.units and right in self.right.units:
             self.unit = True
             return True
-        if self.link is None and (
-            _linked(self.left, left, self.right, right) or _linked(self.right, right, self.left, left)
-        ):
+        linked = _linked(self.left, left, self.right, right) or _linked(self.right, right, self.left, left)
+        if linked and self.link is None:
             self.link = (left, right)
             return True
+        if not linked and one.type.kind == other.type.kind == "key" and right in self.right.fields:
+            raise _not_led_to()
         return False
 
     def where(self, condition: Typed) -> None:
@@ -164,4 +165,12 @@ def _not_on_the_unit() -> NotSupported:
         "tables of people are joined on something else than the unit, so one person's rows could meet another's",
         hint="write ON a.unit = b.unit, with the columns that name the unit, or join on a declared link",
         code="SF010",
+    )
+
+
+def _not_led_to() -> NotSupported:
+    return NotSupported(
+        "neither of these columns leads to the table of the other, so one person's rows could meet another's",
+        hint="join each of the two with the table that both lead to, on its key; or join them on the unit",
+        code="SF022",
     )

@@ -97,8 +97,7 @@ class Names:
                 raise NotSupported("this table is not the one in FROM", hint="use its name or its alias", code="SF021")
             found = [lookup(columns, name) for columns in parts]
         else:
-            own = lookup(self.computed, name)
-            found = [own] if own is not None else [lookup(columns, name) for _, columns in self.parts]
+            found = list(self.candidates(name))
         known = [each for each in found if each is not None]
         if not known:
             raise hidden()
@@ -107,6 +106,12 @@ class Names:
                 "two tables have a column of this name", hint="write the table before it: table.column", code="SF021"
             )
         return known[0]
+
+    def candidates(self, name: str) -> list[Typed]:
+        """What a name without a table could mean."""
+        own = lookup(self.computed, name)
+        found = [own] if own is not None else [lookup(columns, name) for _, columns in self.parts]
+        return [each for each in found if each is not None]
 
     def every(self) -> dict[str, Typed]:
         """All columns, as * lists them."""

@@ -6,6 +6,7 @@ released answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -29,6 +30,7 @@ from sfumato.queries.sql.levels import calls_in, level_of, levelled
 from sfumato.queries.sql.names import Names, Relation, lookup, relation_of, shown
 from sfumato.queries.sql.scalar import Scalar, Typed, apply
 from sfumato.queries.sql.text import Text, flattened
+from sfumato.queries.sql.words import UNION
 
 AGGREGATES: dict[type[exp.Expr], MeasureKind] = {
     exp.Sum: "sum",
@@ -42,6 +44,7 @@ AGGREGATES: dict[type[exp.Expr], MeasureKind] = {
 """VARIANCE and STDDEV are those of a sample (n - 1), as in PostgreSQL, DuckDB and Spark."""
 MEDIAN = (Fraction(1, 2),)
 MOST_PARTS = 10**6
+LONGEST_NAME = 30
 
 
 def parse(sql: str, schema: Schema) -> Select:
@@ -181,7 +184,8 @@ class _Question:
             self.text.only(tree, "this")
             tree = tree.this
         if not isinstance(tree, exp.Select):
-            raise self.text.refuse(tree, "only SELECT is understood here", hint="write SELECT ... FROM table")
+            hint = UNION if isinstance(tree, exp.SetOperation) else "write SELECT ... FROM table"
+            raise self.text.refuse(tree, "only SELECT is understood here", hint=hint)
         self.text.only(tree, "expressions", "from_", "joins", "where", "with_", "group", "having")
         below, names = self.source(tree, self.named(tree, outer))
         below = self.filtered(below, tree, self.scalar(names))
@@ -451,6 +455,7 @@ class _Grouping:
                 self._group(node, self.row(node))
 
     def _group(self, node: exp.Expr, key: Typed) -> None:
+        """One more key, if it can be listed."""
         expression = spelled(key.expression)
         if not fields(expression):
             raise self.text.refuse(node, "a key that reads no column is no key", hint="group by a column")
@@ -578,10 +583,10 @@ class _Grouping:
                 of = self._where(self.row(node.this), condition)
                 return Measure(AGGREGATES[type(node)], spelled(of.expression))
             case _:
-                raise self.text.refuse(
+                raise self.text.unknown(
                     node,
-                    f"{type(node).__name__.upper()} is not on the list of aggregates",
                     hint="use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN or QUANTILE(x, 0.1, 0.9)",
+                    among="aggregates",
                 )
 
     def _quantiles(self, node: exp.Quantile) -> tuple[Fraction, ...]:
@@ -601,7 +606,7 @@ class _Grouping:
             if len(of.expressions) != 1:
                 raise self.text.refuse(of, "one expression is counted at a time", hint="write COUNT(DISTINCT x)")
             (only,) = of.expressions
-            if isinstance(only, exp.Column) and self.below.is_unit(self.rowwise.read(only)):
+            if isinstance(only, exp.Column) and (self._is_unit(only) or self.below.is_unit(self.rowwise.read(only))):
                 if condition is None:
                     return Measure("units")
                 raise self.text.refuse(of, "units are counted without FILTER", hint="write the condition into WHERE")
@@ -610,6 +615,11 @@ class _Grouping:
         if self.below.is_unit(read):
             return Measure("rows") if condition is None else self._present(self.rowwise.constant(1), condition)
         return self._present(self.row(of), condition)
+
+    def _is_unit(self, node: exp.Column) -> bool:
+        """Whether every column that a name without a table could mean holds the unit: then it does not matter which."""
+        found = [] if node.table or isinstance(node.this, exp.Star) else self.names.candidates(node.name)
+        return bool(found) and all(self.below.is_unit(each) for each in found)
 
     def _present(self, of: Typed, condition: Typed | None) -> Measure:
         if condition is not None and not isinstance(of.expression, Literal):
@@ -681,14 +691,29 @@ def _released(of: Type) -> Type:
     return Type("number", of.nullable, released=True) if of.kind == "number" else of
 
 
+PARTS_OF_DAYS = (exp.TimestampTrunc, exp.DateTrunc)
+
+
 def _default_name(node: exp.Expr) -> str:
+    """What a column without a name is called: the column it is, the function it was written with, or what was cut off a day."""
     while isinstance(node, exp.Filter | exp.Paren):
         node = node.this
     if _is_histogram(node) and node.expressions and isinstance(node.expressions[0], exp.Column):
         node = node.expressions[0]
     if isinstance(node, exp.Column):
         return str(node.name)
-    return node.sql_name().lower() if isinstance(node, exp.Func) else "value"
+    if isinstance(node, exp.Extract):
+        return str(node.this.name).lower()
+    if isinstance(node, PARTS_OF_DAYS):
+        return str(node.args["unit"].name).lower()
+    return node.sql_name().lower() if isinstance(node, exp.Func) else _spelled_name(node)
+
+
+def _spelled_name(node: exp.Expr) -> str:
+    """The words of a formula in their order: age + 1 is age_1. Only letters and digits, so that nothing needs quotes."""
+    words = re.findall(r"\w+", node.sql(dialect="duckdb").lower())
+    name = "_".join(words)
+    return name if words and name[0].isalpha() and len(name) <= LONGEST_NAME else "value"
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -148,10 +148,11 @@ class Scalar:
                 raise self._unknown(node)
 
     def _unknown(self, node: exp.Expr) -> NotSupported:
-        name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
-        return self.text.refuse(
-            node, f"{name.upper()} is not on the list of what is understood here", hint=f"there are {FUNCTIONS}"
-        )
+        return self.text.unknown(node, hint=f"there are {FUNCTIONS}")
+
+    def _no_part(self, node: exp.Expr, part: str, parts: Iterable[str]) -> NotSupported:
+        known = ", ".join(each.lower() for each in parts)
+        return self.text.refuse(node, f"dates have no part {part.upper()} here", hint=f"there are {known}")
 
     # -- conditions ----------------------------------------------------------------------------------------------------
 
@@ -402,7 +403,7 @@ class Scalar:
                 self.text.only(node, "this", "expression")
                 part = PARTS.get(node.this.name.upper())
                 if part is None:
-                    raise self._unknown(node)
+                    raise self._no_part(node, node.this.name, PARTS)
                 return apply(part, self._as_day(node.expression))
             case exp.DayOfWeek():
                 self.text.only(node, "this")
@@ -416,7 +417,7 @@ class Scalar:
                 self.text.only(node, "this", "unit")
                 step = STEPS.get(node.args["unit"].name.upper())
                 if step is None:
-                    raise self._unknown(node)
+                    raise self._no_part(node, node.args["unit"].name, STEPS)
                 return apply("truncate", self._as_day(node.this), Typed(Literal(step), literal_type(step)))
 
     def _as_day(self, node: exp.Expr) -> Typed:

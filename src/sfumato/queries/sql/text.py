@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.parsers.duckdb import DuckDBParser
 
 from sfumato.core import NotSupported
+from sfumato.queries.sql.words import NAMED, SUBJECTS, UNION, WORDS, clause
 
 LONGEST = 100_000
 STATEMENTS = {"SELECT", "WITH", "("}
@@ -52,7 +53,8 @@ class Text:
             self.only(tree, "this")
             tree = tree.this
         if not isinstance(tree, exp.Select):
-            raise self.refuse(tree, "only SELECT is understood", hint="write SELECT ... FROM one table")
+            hint = UNION if isinstance(tree, exp.SetOperation) else "write SELECT ... FROM one table"
+            raise self.refuse(tree, "only SELECT is understood", hint=hint)
         return tree
 
     def _read(self) -> list[exp.Expr | None]:
@@ -82,18 +84,49 @@ class Text:
             if name not in handled and value not in (None, False, [], ""):
                 first = value[0] if isinstance(value, list) else value
                 at = first if isinstance(first, exp.Expr) else node
-                word = name.rstrip("_").replace("_", " ").upper()
-                raise self.refuse(at, f"{word} is not understood here", hint="leave it out; see the list of clauses")
+                if name == "date_part_boundary":
+                    raise self.unknown(node, hint="write b - a")
+                word, hint = clause(name)
+                raise self.refuse(at, f"{word} is not understood here", hint=hint)
 
     def refuse(self, node: exp.Expr | None, what: str, *, hint: str, code: str = "SF021") -> NotSupported:
         """A refusal that says where."""
         return NotSupported(what + self.place(node), hint=hint, code=code)
 
+    def unknown(self, node: exp.Expr, *, hint: str, among: str = "what is understood here") -> NotSupported:
+        """A refusal of a function or a keyword, by the word that it was written with."""
+        words, instead = WORDS.get(type(node), ((), None))
+        span = self._written(node, words or (node.sql_names() if isinstance(node, exp.Func) else ()))
+        word = SUBJECTS.get(type(node))
+        if word is None and span is not None:
+            word = _short(self.sql[span[0] : span[1] + 1]).upper()
+        place = self.place(node) if span is None else self._place(*span)
+        word = word or str(node.name if isinstance(node, exp.Anonymous) else node.key).upper()
+        instead = instead or NAMED.get(word)
+        return NotSupported(f"{word} is not on the list of {among}{place}", hint=instead or hint, code="SF021")
+
+    def _written(self, node: exp.Expr, words: Sequence[str]) -> tuple[int, int] | None:
+        """Where the word of a node stands: as the parser knows, or the last such word before what is in it."""
+        if isinstance(node, exp.Func) and "start" in node.meta:
+            return node.meta["start"], node.meta["end"]
+        inside = [each.meta["start"] for each in node.walk() if "start" in each.meta]
+        wanted, quoted = {word.upper() for word in words}, {TokenType.STRING, TokenType.IDENTIFIER}
+        found = [
+            (token.start, token.end)
+            for token in Asked().tokenize(self.sql)
+            if token.text.upper() in wanted and token.token_type not in quoted
+        ]
+        before = [span for span in found if not inside or span[0] < min(inside)]
+        if not before:
+            return None
+        return before[-1] if inside else before[0]
+
     def place(self, node: exp.Expr | None) -> str:
         """' (line 1, column 8: 'word')', for the first word of a node."""
         start, end = _span(node)
-        if start is None or end is None:
-            return ""
+        return "" if start is None or end is None else self._place(start, end)
+
+    def _place(self, start: int, end: int) -> str:
         line = self.sql.count("\n", 0, start) + 1
         column = start - (self.sql.rfind("\n", 0, start) + 1) + 1
         return f" (line {line}, column {column}: '{_short(self.sql[start : end + 1])}')"

@@ -42,7 +42,8 @@ STORIES: dict[str, Story] = {
         "Groups are shown freely only when their list is public and declared; then every one of them appears, empty or "
         "not. Otherwise a group appears only above a threshold, which costs delta.",
         'Declare the list in the policy, values = ["F", "M"] or values = "csv:FILE:COLUMN"; or values = "private", and '
-        "pay for the threshold.",
+        "pay for the threshold. Where the message counts cells, the lists are public and there are too many combinations: "
+        "an answer has one cell for each of them, a million at most. Group by fewer columns, or by coarser ones.",
     ),
     "SF006": Story(
         "rows are protected, people are not",

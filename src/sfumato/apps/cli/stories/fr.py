@@ -44,7 +44,9 @@ STORIES: dict[str, Story] = {
         "l'a. Les groupes ne sont montrés librement que si leur liste est publique et déclarée ; tous figurent alors, "
         "vides ou non. Sinon un groupe ne figure qu'au-dessus d'un seuil, qui coûte du delta.",
         'Déclarer la liste dans la politique, values = ["F", "M"] ou values = "csv:FICHIER:COLONNE" ; ou '
-        'values = "private", et payer le seuil.',
+        'values = "private", et payer le seuil. Quand le message compte des cases, les listes sont publiques mais leurs '
+        "combinaisons trop nombreuses : une réponse a une case pour chacune, un million au plus. Grouper par moins de "
+        "colonnes, ou plus grossièrement.",
     ),
     "SF006": Story(
         "les lignes sont protégées, pas les personnes",
