@@ -18,6 +18,7 @@ from sfumato.curator.preview import Preview
 from sfumato.curator.terms import Terms, terms_of
 from sfumato.queries.frame import Frame, Question, frame
 from sfumato.queries.plan import Released
+from sfumato.queries.sql.options import priced
 
 if TYPE_CHECKING:
     from sfumato.curator.policy import Policy
@@ -67,7 +68,10 @@ class Rehearsal:
             case Preview():
                 return question
             case str():
-                return self.terms.preview(self.sql(question).plan, **price)
+                given = {name: price.pop(name, None) for name in ("epsilon", "within", "delta")}
+                text, epsilon, delta = priced(question, self.terms.schema, **given)
+                price |= {"epsilon": epsilon, "within": given["within"], "delta": delta}
+                return self.terms.preview(self.sql(text).plan, **price)
             case Question():
                 return self.terms.preview(question.plan, **price)
             case _:

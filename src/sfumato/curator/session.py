@@ -19,6 +19,7 @@ from sfumato.curator.rehearsal import Rehearsal
 from sfumato.curator.settle import settle
 from sfumato.queries.frame import Frame, Question, frame
 from sfumato.queries.plan import Released
+from sfumato.queries.sql.options import priced
 
 if TYPE_CHECKING:
     from sfumato.core.private import Private
@@ -66,6 +67,10 @@ class Session:
         """
         if isinstance(question, Preview):
             return question
+        if isinstance(question, str):
+            question, epsilon, delta = priced(
+                question, self.dataset.schema, epsilon=epsilon, within=within, delta=delta
+            )
         return self.dataset.terms.preview(
             self.plan(question),
             epsilon=epsilon,

@@ -17,6 +17,7 @@ from sfumato.curator.door.recorded import Recorded
 from sfumato.curator.door.started import reply_from_json
 from sfumato.curator.dummy import ROWS
 from sfumato.curator.preview import Preview
+from sfumato.queries.sql.options import priced
 
 if TYPE_CHECKING:
     from sfumato.curator.ledger.ledger import Left
@@ -68,6 +69,8 @@ class RemoteSession:
         """The priced question, free: at an `epsilon`, or at the price that makes bars `within` in groups of `at` rows."""
         if isinstance(question, Preview):
             return question
+        if isinstance(question, str):
+            question, epsilon, delta = priced(question, self.terms.schema, epsilon=epsilon, within=within, delta=delta)
         said = self.sql(question) if isinstance(question, str) else question
         if not isinstance(said, Recorded):
             raise _not_said_here()

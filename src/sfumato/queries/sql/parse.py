@@ -28,6 +28,7 @@ from sfumato.queries.sql.inside import Gathering, Windowing, limited, ranged
 from sfumato.queries.sql.join import Joining
 from sfumato.queries.sql.levels import calls_in, level_of, levelled
 from sfumato.queries.sql.names import Names, Relation, lookup, relation_of, shown
+from sfumato.queries.sql.options import taken_out
 from sfumato.queries.sql.scalar import Scalar, Typed, apply
 from sfumato.queries.sql.text import Text, flattened
 from sfumato.queries.sql.words import UNION
@@ -49,6 +50,12 @@ LONGEST_NAME = 30
 
 def parse(sql: str, schema: Schema) -> Select:
     """The plan of a question; NotSupported, with the place in the text, where it has no private answer."""
+    if taken_out(sql).sql != sql:
+        raise NotSupported(
+            "OPTIONS hold the price of a question, and no price is agreed here",
+            hint="give the text as it is to preview or ask; or leave OPTIONS out and give the price there",
+            code="SF004",
+        )
     text = Text(sql)
     try:
         tree = text.tree()
