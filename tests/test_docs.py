@@ -56,3 +56,12 @@ def test_the_python_of_a_guide_runs(guide: str) -> None:
 def test_decisions_are_numbered_once() -> None:
     numbers = [path.name[:3] for path in (ROOT / "docs" / "decisions").glob("[0-9]*.md")]
     assert len(numbers) == len(set(numbers)) > 0
+
+
+def test_the_policy_that_is_shown_to_be_written_by_hand_is_one(tmp_path: Path) -> None:
+    from sfumato.curator.policy.adopt import adopted
+
+    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "engines.md").read_text(), re.S)
+    (tmp_path / "policy.toml").write_text(text)
+    policy, wrong, _ = adopted(tmp_path / "policy.toml")
+    assert policy is not None, wrong

@@ -204,6 +204,93 @@ def test_init_overwrites_neither_policy_nor_ledger(ready: Run) -> None:
     assert not Path("policy.toml").exists()
 
 
+# init --policy
+
+BY_HAND = """\
+# ours
+[dataset]  # the clinic
+name = "stays"
+version = "1"
+
+[unit]
+kind = "person"
+
+[budget]
+epsilon = 3
+
+[tables.stays]
+source = "postgresql:service=nowhere:hospital.stays"
+unit = "patient"
+"""
+
+
+def test_a_policy_written_by_hand_gets_an_id_and_its_ledger(run: Run) -> None:
+    Path("clinic.toml").write_text(BY_HAND)
+    code, out, err = run("init", "--policy", "clinic.toml")
+    assert code == 0, err
+    policy = Policy.load("clinic.toml")
+    assert re.fullmatch(r"d-[0-9a-f]{20}", policy.id)
+    assert policy.id in err + out
+    text = Path("clinic.toml").read_text()
+    assert "".join(line for line in text.splitlines(keepends=True) if not line.startswith("id = ")) == BY_HAND
+    assert policy.ledger(Home.default()).totals().policy == policy.digest
+    assert run("budget", "--policy", "clinic.toml")[0] == 0
+    before = Path("clinic.ledger").read_bytes()
+    assert run("init", "--policy", "clinic.toml")[0] == 2
+    assert (Path("clinic.toml").read_text(), Path("clinic.ledger").read_bytes()) == (text, before)
+
+
+def test_a_policy_written_by_hand_keeps_its_id(run: Run) -> None:
+    written = BY_HAND.replace('version = "1"', 'version = "1"\nid = "clinic-stays"')
+    Path("clinic.toml").write_text(written)
+    assert run("init", "--policy", "clinic.toml")[0] == 0
+    assert Path("clinic.toml").read_text() == written
+
+
+def test_a_ledger_that_is_gone_is_not_made_anew(run: Run) -> None:
+    Path("clinic.toml").write_text(BY_HAND)
+    assert run("init", "--policy", "clinic.toml")[0] == 0
+    Path("clinic.ledger").unlink()
+    code, _, err = run("init", "--policy", "clinic.toml")
+    assert code == 6, "a second ledger of one data set would forget what was spent"
+    assert "SF013" in err
+    assert not Path("clinic.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "exits", "says"),
+    [
+        (("epsilon = 3", "epsilon = -3"), 5, "line 10"),
+        (('source = "postgresql:service=nowhere:hospital.stays"', 'source = "csv:people.csv"'), 5, "SF019"),
+        (("[dataset]  # the clinic\n", "[dataset\n"), 5, "not TOML"),
+    ],
+)
+def test_a_wrong_policy_gets_neither_id_nor_ledger(run: Run, change: tuple[str, str], exits: int, says: str) -> None:
+    written = BY_HAND.replace(*change)
+    Path("clinic.toml").write_text(written)
+    code, _, err = run("init", "--policy", "clinic.toml")
+    assert code == exits
+    assert says in err
+    assert Path("clinic.toml").read_text() == written
+    assert not Path("clinic.ledger").exists()
+
+
+def test_who_is_told_that_there_is_no_ledger_is_told_what_makes_one(run: Run) -> None:
+    Path("clinic.toml").write_text(BY_HAND.replace('version = "1"', 'version = "1"\nid = "clinic-stays"'))
+    assert "sfumato init --policy" in run("budget", "--policy", "clinic.toml")[2]
+    Home.default().make_ledger_key()
+    assert "sfumato init --policy" in run("budget", "--policy", "clinic.toml")[2]
+    assert "sfumato init --policy" in run("init", "postgresql:service=clinic:stays", "-o", "x.toml")[2]
+
+
+def test_with_a_policy_no_option_says_it_again(run: Run) -> None:
+    Path("clinic.toml").write_text(BY_HAND)
+    for words in (("people.csv",), ("--unit", "patient"), ("--budget", "9")):
+        assert run("init", "--policy", "clinic.toml", *words)[0] == 2
+    assert run("init")[0] == 2
+    assert Path("clinic.toml").read_text() == BY_HAND
+
+
 SENTINELS = {
     "person_id": "918273645",
     "sex": "Zq9xSentinelle",

@@ -98,7 +98,8 @@ class Home:
         except OSError:
             raise LedgerDamaged(
                 "the key that signs the ledger is missing, so the ledger cannot be verified and spending stops",
-                hint=f"restore {self.key_file.name} into the sfumato home, or name it with SFUMATO_KEY_FILE",
+                hint=f"restore {self.key_file.name} into the sfumato home, or name it with SFUMATO_KEY_FILE;"
+                " of a new data set, `sfumato init --policy FILE` makes ledger and key",
                 code="SF013",
             ) from None
         if len(key) != _KEY_BYTES:

@@ -1,4 +1,4 @@
-"""`sfumato init`: propose a policy from the names and types of columns, and open its ledger."""
+"""`sfumato init`: propose a policy from the names and types of columns, or take one written by hand; open its ledger."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from sfumato.apps.cli import options
 from sfumato.apps.cli.language import Lang, talk
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True)
+@click.argument("files", nargs=-1)
+@click.option(
+    "--policy",
+    "by_hand",
+    type=click.Path(dir_okay=False),
+    help="open the ledger of a policy written by hand (PostgreSQL, Spark, memory)",
+)
 @click.option(
     "--unit", multiple=True, metavar="COLUMN", help="whose row it is; TABLE=COLUMN -> TABLE.COLUMN for a link"
 )
@@ -46,6 +53,7 @@ if TYPE_CHECKING:
 @options.lang
 def command(
     files: tuple[str, ...],
+    by_hand: str | None,
     unit: tuple[str, ...],
     kind: str,
     neighbours: str,
@@ -68,8 +76,14 @@ def command(
     """Propose a policy for FILE... (CSV, Parquet, DuckDB) and open its ledger.
 
     Only names and types of columns are written or shown, never a value. Columns of text stay hidden until their keys
-    are declared. On a terminal, what no option says is asked.
+    are declared. On a terminal, what no option says is asked. Rows in a database or a cluster need a policy that you
+    write: `sfumato init --policy FILE` checks it, gives it an id if it has none, and opens its ledger.
     """
+    if by_hand is not None:
+        _open_books(Path(by_hand), by_hand, lang)
+        return
+    if not files:
+        raise click.UsageError("name the files that the policy is for, or a policy written by hand: --policy FILE")
     from sfumato.curator.home import Home
     from sfumato.curator.policy import Policy
     from sfumato.curator.policy.columns import found_in
@@ -126,6 +140,40 @@ def command(
     _sum_up(policy, output, lang)
 
 
+def _open_books(file: Path, written: str, lang: Lang) -> None:
+    """The first ledger of a policy that is there. What the policy already says is not said again by options."""
+    from sfumato.curator.home import Home
+    from sfumato.curator.policy.adopt import adopted
+
+    context = click.get_current_context()
+    given = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if others := sorted(set(given) - {"by_hand", "lang"}):
+        raise click.UsageError(f"with --policy the policy says everything: leave {others[0]} out")
+    policy, wrong, text = adopted(file)
+    for error in wrong:
+        click.echo(f"{written}: {error}", err=True)
+    if policy is None or wrong:
+        sys.exit(5)
+    before = file.read_bytes()
+    rewritten = before.decode("utf-8-sig") != text
+    if rewritten:
+        _rewrite(file, text.encode())
+    try:
+        policy.new_ledger(Home.default())
+    except BaseException:
+        if rewritten:
+            _rewrite(file, before)
+        raise
+    for warning in policy.warnings:
+        click.echo(f"{written}: {warning}", err=True)
+    ledger = policy.ledger_place.removeprefix("sqlite:")
+    talk(
+        lang,
+        en=f"opened the ledger {ledger} of data set {policy.id}\nnext: `sfumato doctor --policy {written}`",
+        fr=f"registre {ledger} ouvert pour les données {policy.id}\nensuite : `sfumato doctor --policy {written}`",
+    )
+
+
 def _sum_up(policy: Policy, output: str, lang: Lang) -> None:
     shown = sum(len(table.columns) for table in policy.document.tables.values())
     ledger = policy.ledger_place.removeprefix("sqlite:")
@@ -144,6 +192,15 @@ def _write(path: Path, text: str) -> None:
             handle.write(text)
     except OSError:
         raise BadPolicy(f"{path} cannot be written", hint="choose a folder that you may write to") from None
+
+
+def _rewrite(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError:
+        raise BadPolicy(
+            f"{path} cannot be written", hint="let yourself write to it, or write the id yourself"
+        ) from None
 
 
 def _seen_from(file: str, folder: Path) -> str:

@@ -104,6 +104,12 @@ class Ledger:
     @classmethod
     def create(cls, store: Store, *, dataset: str, home: Home, caps: Caps, policy: str) -> Ledger:
         """A new ledger for a new data set. Nothing else ever makes one: a missing ledger stops spending."""
+        if not store.exists() and Seen(home, dataset).read() is not None:
+            raise LedgerDamaged(
+                "a ledger of this data set was seen here before, and is missing now: a new one would forget what was spent",
+                hint="restore it from a backup; a new data set has an id of its own",
+                code="SF013",
+            )
         key = home.make_ledger_key()
         store.create()
         record = Record(

@@ -198,7 +198,7 @@ def _busy() -> LedgerDamaged:
 def _missing() -> LedgerDamaged:
     return LedgerDamaged(
         "the database holds no ledger, so nobody knows what was spent: spending stops",
-        hint="restore it from a backup; `sfumato init` makes a ledger only together with a new data set",
+        hint="restore it from a backup; of a new data set, `sfumato init --policy FILE` makes the first one",
         code="SF013",
     )
 

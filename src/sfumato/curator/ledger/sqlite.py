@@ -111,7 +111,7 @@ class SqliteStore:
         if not self.exists():
             raise LedgerDamaged(
                 f"the ledger {self.path.name} is missing, so nobody knows what was spent: spending stops",
-                hint="restore it from a backup; `sfumato init` makes a ledger only together with a new data set",
+                hint="restore it from a backup; of a new data set, `sfumato init --policy FILE` makes the first one",
                 code="SF013",
             )
         connection = sqlite3.connect(self.path, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)

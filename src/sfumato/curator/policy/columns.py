@@ -44,7 +44,7 @@ def found_in(path: Path, written: str, *, missing: Iterable[str] = ()) -> list[F
     if kind is None:
         raise BadInput(
             f"{path.name} is not a kind of file that is known here",
-            hint="give a .csv, .parquet or .duckdb file; other sources are written into the policy by hand",
+            hint="give a .csv, .parquet or .duckdb file; `sfumato init --policy FILE` takes a policy for another source",
         )
     is_glob = bool({"*", "?", "["} & set(written))
     if not is_glob and not path.is_file():

@@ -61,7 +61,7 @@ def _problem(error: ErrorDetails) -> Problem:
             return Problem(
                 path,
                 f"{_shown(path)} holds something other than letters, digits, dots and dashes, or is too long",
-                "`sfumato init` writes one",
+                "`sfumato init` writes one, where there is none",
             )
         case "greater_than_equal":
             return Problem(path, f"{_shown(path)} must be {error['ctx']['ge']} or more", "write a larger number")
@@ -107,7 +107,7 @@ _EXAMPLES = {
     "answers": "[answers], with confidence = 0.95",
     "ledger": '[ledger], with at = "sqlite:FILE"',
     "name": 'name = "adult"',
-    "id": "the id that `sfumato init` made",
+    "id": "the id that `sfumato init` made; `sfumato init --policy FILE` gives a new data set one",
     "version": 'version = "2026-11"',
     "size": "size = 50_000",
     "missing": 'missing = ["", "NA"]',
