@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.apps.cli import COMMANDS, main
+from sfumato.core.errors import NotAllowed
 from sfumato.curator.home import Home
 from sfumato.curator.ledger.ledger import Reserved
 from sfumato.curator.ledger.records import Charge
@@ -741,6 +742,22 @@ def test_freeze_and_unfreeze(ready: Run) -> None:
 
 
 # purge, doctor, explain
+
+
+def test_unfreezing_everyone_says_who_is_still_frozen(ready: Run) -> None:
+    assert ready("freeze", "ana")[0] == 0
+    assert ready("freeze")[0] == 0
+    with pytest.raises(NotAllowed, match=r"`sfumato unfreeze` and `sfumato unfreeze ana`"):
+        spend("1/10")
+    assert "but everyone is: `sfumato unfreeze`" in ready("unfreeze", "ana")[2]
+    ready("freeze", "ana")
+    code, _, err = ready("unfreeze")
+    assert code == 0
+    assert "`sfumato unfreeze ana`" in err
+    with pytest.raises(NotAllowed, match=r"with `sfumato unfreeze ana`"):
+        spend("1/10")
+    assert "encore" not in ready("unfreeze", "ana", "--lang", "fr")[2]
+    spend("1/10")
 
 
 def test_ingest_copies_and_purge_removes_copies_and_nothing_else(ready: Run) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BadInput, BudgetExceeded, EngineFailed, NotAllowed, NotSupported
+from sfumato.core.errors import BadInput, BadPolicy, BudgetExceeded, EngineFailed, NotAllowed, NotSupported
+from sfumato.curator.dataset import Dataset
 from sfumato.curator.door import wire
 from sfumato.curator.ledger.records import Charge
 from sfumato.queries.answer import Estimate
@@ -237,15 +238,34 @@ def test_an_engine_that_fails_after_the_charge_says_one_sentence_and_freezes(mak
 
     data._engine = Broken()
     session = data.session("ana")
-    with pytest.raises(EngineFailed, match="not shown"):
+    with pytest.raises(EngineFailed, match="not shown") as failed:
         session.ask(BY_SEX, epsilon=1)
+    for told in ("charge stays", "frozen until the owner has looked", "`sfumato unfreeze ana`"):
+        assert told in str(failed.value)
     assert data.ledger.totals().spent == Charge(Fraction(1))
-    with pytest.raises(NotAllowed, match="frozen"):
+    with pytest.raises(NotAllowed, match="frozen") as frozen:
         session.ask(BY_SEX, epsilon=1)
+    assert "because the engine failed" in str(frozen.value)
+    assert "`sfumato unfreeze ana`" in str(frozen.value)
     data._engine = None
     data.ledger.freeze("ana", frozen=False, reason="looked into it")
     assert session.ask(BY_SEX, epsilon=1).rows
     assert data.ledger.totals().spent == Charge(Fraction(1)), "what was paid for is taken over, not paid again"
+
+
+def test_a_table_whose_rows_nobody_gave_is_refused_before_the_charge(make: Any) -> None:
+    given = make()
+    data = Dataset(given.policy, ledger=given.ledger, copies=given._copies)
+    session = data.session("ana")
+    assert session.preview(BY_SEX, epsilon=1).within(), "pricing needs no rows"
+    with pytest.raises(BadPolicy, match="no source for table people"):
+        session.ask(BY_SEX, epsilon=1)
+    with pytest.raises(BadPolicy), data.publish(epsilon=1) as release:
+        release.counts("sex")
+    totals = data.ledger.totals()
+    assert (totals.spent, totals.frozen) == (Charge(), ())
+    given.session("ana").ask(BY_SEX, epsilon=1)
+    assert session.ask(BY_SEX, epsilon=1).replayed, "an answer given before needs no rows"
 
 
 def test_the_experience_snippets(make: Any) -> None:

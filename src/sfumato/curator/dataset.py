@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -85,6 +85,19 @@ class Dataset:
         """Open the sources, or look at them again: what would keep a question from its answer is said before it is charged."""
         check(self.policy, self.home, self._stored)
         self.engine.look()
+
+    def refuse_without_rows(self, tables: Iterable[str]) -> None:
+        """BadPolicy for a table whose rows nobody gave: said before anything is charged, because the policy alone says it."""
+        for name in tables:
+            rules = self.policy.document.tables.get(name)
+            if rules is not None and rules.source is None and name not in self._data:
+                raise BadPolicy(
+                    f"the policy names no source for table {name}, and its rows were not handed over; nothing was charged",
+                    hint='the owner writes source = "csv:FILE" (or another) in the table, or gives sf.open data={"'
+                    + name
+                    + '": frame}',
+                    code="SF019",
+                )
 
     def exact(self, bounded: Bounded) -> Private[Any]:
         """The exact answer, sealed: one vector for each statistic; or private groups, by name."""

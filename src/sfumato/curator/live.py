@@ -14,6 +14,7 @@ from sfumato.core.exact import Number, down, fraction, positive, probability
 from sfumato.core.neighbours import Neighbours
 from sfumato.core.private import Private
 from sfumato.curator.ledger.records import Charge
+from sfumato.curator.stopped import stopped
 from sfumato.mechanisms.number.bounded_noise import BoundedNoise
 from sfumato.mechanisms.number.online_bounded_noise import OnlineBoundedNoise
 from sfumato.mechanisms.stream.above_threshold import AboveThreshold
@@ -22,7 +23,7 @@ from sfumato.mechanisms.stream.sparse_vector import SparseVector
 from sfumato.mechanisms.stream.threshold import Reply
 from sfumato.noise.secret import secret_bytes
 from sfumato.queries.bounded import Bounded, bound
-from sfumato.queries.plan import Released, Rowwise, Units
+from sfumato.queries.plan import Released, Rowwise, Units, tables_of
 from sfumato.queries.rewrites.weigh import WHOLE
 
 if TYPE_CHECKING:
@@ -61,11 +62,11 @@ class Live:
         dataset = self.session.dataset
         dataset.ledger.refuse_frozen(self.session.analyst)
         bounded = self._counting(question)
+        dataset.refuse_without_rows(tables_of(bounded.tally))
         try:
             exact = dataset.exact(bounded)
         except EngineFailed:
-            dataset.ledger.freeze(self.session.analyst, reason="the engine failed during an interactive mechanism")
-            raise
+            raise stopped(dataset.ledger, self.session.analyst) from None
         scale = WHOLE // bounded.whole
         number: Private[int] = exact.map(lambda vectors: int(vectors[0][0]) * scale)
         return _in_rows(self.running.ask(number))

@@ -17,8 +17,9 @@ from sfumato.curator.opened import opened, pooled
 from sfumato.curator.preview import Preview
 from sfumato.curator.rehearsal import Rehearsal
 from sfumato.curator.settle import settle
+from sfumato.curator.stopped import stopped
 from sfumato.queries.frame import Frame, Question, frame
-from sfumato.queries.plan import Released
+from sfumato.queries.plan import Released, tables_of
 from sfumato.queries.sql.options import priced
 
 if TYPE_CHECKING:
@@ -186,7 +187,9 @@ class Session:
                 "this preview was priced under another policy, so its price means nothing here",
                 hint="preview the question in this session",
             )
-        if any(ledger.find(each.key) is None for each in previews):
+        new = [each for each in previews if ledger.find(each.key) is None]
+        self.dataset.refuse_without_rows(name for each in new for name in tables_of(each.bounded.tally))
+        if new:
             self.dataset.ready()  # answers given before need no source
         wanted = [(each.key, each.charge, each.what()) for each in previews]
         try:
@@ -214,8 +217,7 @@ class Session:
         try:
             return self.dataset.exact(bounded)
         except EngineFailed:
-            self.dataset.ledger.freeze(self.analyst, reason="the engine failed after a charge")
-            raise
+            raise stopped(self.dataset.ledger, self.analyst) from None
 
     def answered(self, preview: Preview, found: Committed) -> Answer:
         """What the ledger stored, as an answer."""

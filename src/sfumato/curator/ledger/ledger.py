@@ -447,10 +447,13 @@ class Ledger:
                 )
 
     def _refuse_frozen(self, totals: Totals, analyst: str) -> None:
-        if {EVERYONE, analyst} & set(totals.frozen):
+        by = [name for name in (EVERYONE, analyst) if name in totals.frozen]
+        if by:
+            whose = "everyone's questions" if EVERYONE in by else "this analyst's questions"
+            commands = " and ".join("`sfumato unfreeze" + ("`" if name == EVERYONE else f" {name}`") for name in by)
             raise NotAllowed(
-                "the owner has frozen this analyst's questions",
-                hint="ask the owner; `sfumato unfreeze` lets them go on",
+                f"{whose} are frozen, by the owner or because the engine failed, until the owner has looked",
+                hint=f"ask the owner, who lets them go on with {commands}",
             )
 
     def _refuse_overspending(self, totals: Totals, analyst: str, *, total: Charge, book: Charge) -> None:

@@ -20,7 +20,7 @@ from sfumato.curator.release.table import Drawn, Table
 from sfumato.mechanisms import Gaussian, Laplace
 from sfumato.queries.answer import Estimate, holder
 from sfumato.queries.expression import Measure
-from sfumato.queries.plan import Released, Select
+from sfumato.queries.plan import Released, Select, tables_of
 
 if TYPE_CHECKING:
     from sfumato.curator.answer import Answer
@@ -87,6 +87,10 @@ class AskedPart:
     @property
     def charge(self) -> Charge:
         return self.preview.charge
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return tables_of(self.preview.bounded.tally)
 
     @property
     def losses(self) -> tuple[Loss, ...]:

@@ -14,6 +14,7 @@ from sfumato.curator.release.offer import Offer
 from sfumato.curator.release.product import Part, Stored
 from sfumato.curator.release.published import Published
 from sfumato.curator.settle import settle
+from sfumato.curator.stopped import stopped
 
 
 def execute(offer: Offer) -> Published:
@@ -38,7 +39,9 @@ def _reserved(offer: Offer) -> dict[str, Reserved | Committed]:
     """Every part and the release itself, in one transaction; what can be known to fail is said before."""
     dataset = offer.dataset
     _ = offer.tight
-    if any(dataset.ledger.find(key) is None for key in offer.parts):
+    new = [part for key, part in offer.parts.items() if dataset.ledger.find(key) is None]
+    dataset.refuse_without_rows(name for part in new for name in part.reads)
+    if new:
         dataset.ready()
     wanted = [(part.key, part.charge, part.what()) for part in offer.parts.values()]
     wanted.append((offer.key, Charge(), offer.what()))
@@ -54,10 +57,7 @@ def _settled(offer: Offer, part: Part | _Record, found: Reserved | Committed) ->
         try:
             return part.compute()
         except EngineFailed:
-            ledger = offer.dataset.ledger
-            if offer.analyst not in ledger.totals().frozen:
-                ledger.freeze(offer.analyst, reason="the engine failed after a charge")
-            raise
+            raise stopped(offer.dataset.ledger, offer.analyst) from None
 
     return settle(
         offer.dataset.ledger,

@@ -46,6 +46,11 @@ class Part(Protocol):
 
     @property
     @abstractmethod
+    def reads(self) -> Sequence[str]:
+        """The tables whose rows it is computed from."""
+
+    @property
+    @abstractmethod
     def losses(self) -> Sequence[Loss]:
         """What it costs, for the guarantee of the release alone."""
 

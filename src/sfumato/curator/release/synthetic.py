@@ -22,6 +22,7 @@ from sfumato.curator.ledger.records import Charge
 from sfumato.curator.release.coded import Rowed, charge_of
 from sfumato.curator.release.product import Portion, Stored
 from sfumato.curator.release.table import Table
+from sfumato.queries.plan import tables_of
 from sfumato.queries.schema import Column as Declared
 
 if TYPE_CHECKING:
@@ -121,6 +122,10 @@ class SyntheticPart:
                 "domain": repr(self.domain),
             }
         )
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return tables_of(self.rowed.bounded.tally)
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:

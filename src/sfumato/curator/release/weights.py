@@ -19,6 +19,7 @@ from sfumato.curator.ledger.records import Charge
 from sfumato.curator.release.coded import Rowed, charge_of
 from sfumato.curator.release.product import Portion, Stored
 from sfumato.curator.release.table import Table
+from sfumato.queries.plan import tables_of
 from sfumato.queries.schema import Column
 
 if TYPE_CHECKING:
@@ -122,6 +123,10 @@ class WeightsPart:
                 "mechanism": self.mechanism.describe(),
             }
         )
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return tables_of(self.rowed.bounded.tally)
 
     @property
     def losses(self) -> tuple[Loss, ...]:
