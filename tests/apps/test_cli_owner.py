@@ -794,6 +794,21 @@ def test_doctor_finds_what_is_wrong(ready: Run) -> None:
     assert ready("doctor")[0] == 6
 
 
+def test_doctor_says_that_a_file_changed_under_its_version(ready: Run) -> None:
+    question = ("ask", "SELECT COUNT(*) FROM people", "--epsilon", "0.1", "--as", "ana")
+    assert ready("doctor")[0] == 0
+    Path("people.csv").write_text(PEOPLE + "4,M,30,HS-grad,20\n")
+    assert ready("doctor")[0] == 0, "looking remembers nothing: only a question does"
+    assert ready(*question)[0] == 0
+    Path("people.csv").write_text(PEOPLE)
+    assert ready("ask", "SELECT COUNT(*) FROM people WHERE sex = 'F'", *question[2:])[0] == 3
+    code, out, _ = ready("doctor")
+    assert code == 5
+    assert "SF019 a file of people changed" in out
+    assert ready("version", "2")[0] == 0
+    assert ready("doctor")[0] == 0
+
+
 CODES = [f"SF{n:03}" for n in range(1, 23)]
 
 

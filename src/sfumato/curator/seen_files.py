@@ -10,6 +10,7 @@ import glob
 import json
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.core.canonical import digest
@@ -23,25 +24,43 @@ if TYPE_CHECKING:
 
 def check(policy: Policy, home: Home, tables: Iterable[str]) -> None:
     """Remember the files of these tables under the policy's version; refuse those that were others when first seen."""
-    file = home.path / "seen" / f"{digest(policy.id)[:32]}.json"
-    known = json.loads(file.read_text()) if file.exists() else {}
+    named = tuple(tables)
+    for error in changed(policy, home, named):
+        raise error
+    file = _file(policy, home)
+    known = _known(file)
     here = known.setdefault(policy.version, {})
-    for table in tables:
-        mark = _mark(policy, table)
-        if mark is None:
-            continue
-        if here.setdefault(table, mark) != mark:
-            raise NotAllowed(
-                f"a file of {table} changed, and its version is still {policy.version}: old answers would stand for new rows",
-                hint="the owner says `sfumato version NAME`; the budget goes on as it is",
-                code="SF019",
-            )
+    for table in named:
+        if (mark := _mark(policy, table)) is not None:
+            here[table] = mark
     if not file.exists() or json.loads(file.read_text()) != known:
         home.folder(file.parent)
         draft = file.with_name(f".{file.name}.{os.getpid()}")
         draft.write_text(json.dumps(known, sort_keys=True))
         draft.chmod(0o600)
         draft.replace(file)
+
+
+def changed(policy: Policy, home: Home, tables: Iterable[str]) -> list[NotAllowed]:
+    """The refusal for each of these tables whose files were others when first seen. Nothing is remembered."""
+    here = _known(_file(policy, home)).get(policy.version, {})
+    return [
+        NotAllowed(
+            f"a file of {table} changed, and its version is still {policy.version}: old answers would stand for new rows",
+            hint="the owner says `sfumato version NAME`; the budget goes on as it is",
+            code="SF019",
+        )
+        for table in tables
+        if (mark := _mark(policy, table)) is not None and here.get(table, mark) != mark
+    ]
+
+
+def _file(policy: Policy, home: Home) -> Path:
+    return home.path / "seen" / f"{digest(policy.id)[:32]}.json"
+
+
+def _known(file: Path) -> dict[str, dict[str, str]]:
+    return json.loads(file.read_text()) if file.exists() else {}
 
 
 def _mark(policy: Policy, table: str) -> str | None:

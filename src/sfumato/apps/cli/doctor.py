@@ -45,7 +45,7 @@ def command(policy_file: str, form: str, lang: Lang) -> None:
         findings.append((_word(lang, "policy", "politique"), "wrong", f"{policy_file}: {error}", 5))
     findings += _home(home, lang)
     if policy is not None:
-        findings += _sources(policy, lang)
+        findings += _sources(policy, home, lang)
         findings += _ledger(policy, home, lang)
     rows = [{"what": what, "state": state, "says": says} for what, state, says, _ in findings]
     output.records(rows, COLUMNS, form=form)
@@ -79,20 +79,28 @@ def _home(home: Home, lang: Lang) -> Iterator[Finding]:
         yield _word(lang, "copy", "copie"), "note", str(copy), 0
 
 
-def _sources(policy: Policy, lang: Lang) -> Iterator[Finding]:
+def _sources(policy: Policy, home: Home, lang: Lang) -> Iterator[Finding]:
+    from sfumato.curator.policy.elsewhere import elsewhere, look_elsewhere
     from sfumato.curator.policy.scan import look
+    from sfumato.curator.seen_files import changed
 
     what = "source"
     try:
-        seen = look(policy)
+        seen, away = look(policy), elsewhere(policy)
+        problems = (*seen.problems, *look_elsewhere(policy))
     except SfumatoError as error:
         yield what, "wrong", str(error), 7
         return
-    for problem in seen.problems:
+    for problem in problems:
         yield what, "wrong", str(problem), 5
     for table, rules in policy.document.tables.items():
-        if table not in seen.unseen:
+        if stops := changed(policy, home, [table]):
+            yield what, "wrong", str(stops[0]), 5
+        elif table not in seen.unseen or (table in away and not problems):
             yield what, "ok", f"{table}: {rules.source}", 0
+        elif table in away:
+            said = (f"{table}: {rules.source} was looked at", f"{table} : {rules.source} a été examinée")
+            yield what, "note", _word(lang, *said), 0
         elif rules.source is None:
             yield what, "note", _word(lang, f"{table}: given in memory", f"{table} : donnée en mémoire"), 0
         else:

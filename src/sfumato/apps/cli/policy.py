@@ -30,15 +30,20 @@ def check(file: str, *, scan: bool, form: str, lang: Lang) -> None:
     Exits with 5 when something is wrong, and says all of it, with line and column.
     """
     from sfumato.curator.policy import Policy
+    from sfumato.curator.policy.elsewhere import elsewhere, look_elsewhere
     from sfumato.curator.policy.scan import look, scanned
 
     policy, wrong = Policy.read(file)
     warned: tuple[BadPolicy, ...] = ()
     unseen: tuple[str, ...] = ()
+    away: tuple[str, ...] = ()
     if policy is not None:
         seen = look(policy)
         wrong, warned, unseen = seen.problems, (*policy.warnings, *seen.warnings), seen.unseen
-        if scan and not wrong:
+        away = elsewhere(policy)
+        if scan and away:
+            wrong = (*wrong, *look_elsewhere(policy))
+        elif scan and not wrong:
             rows = scanned(policy)
             wrong, warned = rows.problems, (*warned, *rows.warnings)
     if form == "json":
@@ -46,6 +51,9 @@ def check(file: str, *, scan: bool, form: str, lang: Lang) -> None:
     for error in (*wrong, *warned):
         click.echo(f"{file}: {error}", err=True)
     for table in unseen:
+        if table in away:
+            _say_of_server(file, table, lang, looked=scan)
+            continue
         talk(
             lang,
             en=f"{file}: the source of {table} was not found from here, so its columns were not compared",
@@ -60,6 +68,22 @@ def check(file: str, *, scan: bool, form: str, lang: Lang) -> None:
             f"{file} : correcte ({tables} table(s), {columns} colonne(s) nommables)"
             if lang == "fr"
             else f"{file}: ok ({tables} table(s), {columns} column(s) may be named)"
+        )
+
+
+def _say_of_server(file: str, table: str, lang: Lang, *, looked: bool) -> None:
+    """What was, and what was not, compared with a table of a server or a cluster."""
+    if looked:
+        talk(
+            lang,
+            en=f"{file}: the columns of {table} were compared with its server's; its rows were not read, a scan reads files",
+            fr=f"{file} : les colonnes de {table} ont été comparées à celles du serveur ; ses lignes n'ont pas été lues",
+        )
+    else:
+        talk(
+            lang,
+            en=f"{file}: the source of {table} is no file, so its columns were not compared: --scan or `sfumato doctor` does",
+            fr=f"{file} : la source de {table} n'est pas un fichier, ses colonnes n'ont pas été comparées : --scan le fait",
         )
 
 

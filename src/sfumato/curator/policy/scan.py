@@ -6,7 +6,7 @@ Nothing here says a value or a number of rows: only that some, or none, are othe
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -55,7 +55,7 @@ def look(policy: Policy) -> Seen:
         if (found := _columns(policy, name)) is None:
             unseen.append(name)
         else:
-            problems += _mismatches(policy, name, found)
+            problems += mismatches(policy, name, found)
     return Seen(_errors(policy, problems), (), tuple(unseen))
 
 
@@ -69,7 +69,7 @@ def scanned(policy: Policy) -> Seen:
     if away:
         raise EngineFailed(
             f"the source of {away[0]} cannot be reached from here, so its rows were not read",
-            hint="run this where the file is; csv:, parquet: and duckdb: can be scanned",
+            hint="only rows of csv:, parquet: and duckdb: are read by a scan: run it where the file is",
         )
     unique = {name: policy.document.tables[name].unique for name in sources}
     raw = {
@@ -103,7 +103,8 @@ def _columns(policy: Policy, table: str) -> dict[str, Kind | None] | None:
     return columns_at(location) if glob.glob(file) else None
 
 
-def _mismatches(policy: Policy, name: str, found: dict[str, Kind | None]) -> Iterator[Problem]:
+def mismatches(policy: Policy, name: str, found: Mapping[str, Kind | None]) -> Iterator[Problem]:
+    """The columns that the policy names, beside those that a source has. A kind of None is not compared."""
     table = policy.document.tables[name]
     path: KeyPath = ("tables", name)
     hint = "correct the policy, or give the source the column it had"
