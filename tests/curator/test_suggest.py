@@ -91,6 +91,29 @@ def test_the_share_of_rows_cut_off_is_near_the_truth(make: Any) -> None:
     assert data.ledger.totals().spent.amount == 5
 
 
+def test_missing_values_add_nothing_to_what_a_bound_keeps(tmp_path: Path) -> None:
+    """Every value is 100, and the range begins at -100: so a bound of 512 cuts off nothing; a value that is missing must not count as the bound."""
+    import pyarrow.parquet as pq
+
+    text = POLICY.format(fact="").replace("range = [0, 1024]", "range = [-100, 1024]")
+    (tmp_path / "policy.toml").write_text(text)
+    home = Home(tmp_path / "home")
+    Policy.load(tmp_path / "policy.toml").new_ledger(home)
+    days = [100 if n % 2 else None for n in range(4000)]
+    data = pa.table({"patient": [f"p{n}" for n in range(4000)], "days": days, "word": ["w"] * 4000})
+    pq.write_table(data, tmp_path / "stays.parquet")
+    session = open_dataset(tmp_path / "policy.toml", home=home).session("ana")
+    found = suggest.column_range(session, "stays", "days", epsilon=20, bounds=[0, 512])
+    at_zero, at_512, _ = found.kept
+    assert at_512.low <= 0 <= at_512.high < 0.2
+    assert at_zero.low <= 0.5 <= at_zero.high
+
+
+def test_a_range_is_suggested_of_private_tables_only(make: Any) -> None:
+    with pytest.raises(NotSupported, match="public"):
+        suggest.column_range(make().session("ana"), "communes", "days", epsilon=1)
+
+
 def test_the_share_of_a_sum_cut_off_is_near_the_truth(make: Any) -> None:
     session = make().session("ana")
     found = suggest.column_range(session, "stays", "days", epsilon=10, bounds=[8, 16, 512])

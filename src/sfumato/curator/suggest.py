@@ -81,6 +81,12 @@ def column_range(
 ) -> Suggestion:
     """The share of a column's sum, counted from the low end of its range, that a lower high end would cut off."""
     found = _table(session.dataset.schema, table)
+    if found.public:
+        raise NotSupported(
+            "the rows of this table are public: a range of its columns cuts off nothing that anyone must pay to see",
+            hint="name a table whose policy says unit",
+            code="SF021",
+        )
     declared = found.column(column)
     if declared is None:
         raise NotSupported("this column is not in the policy", hint="see `sfumato tables`", code="SF022")
@@ -98,7 +104,9 @@ def column_range(
         )
     if high not in chosen:
         chosen.append(high)
-    return _asked(session, Scan(found.name), Field(column), low, chosen, epsilon)
+    # LEAST passes over a missing value and gives the bound itself: at the low end it adds nothing.
+    held = call("coalesce", Field(column), number(low))
+    return _asked(session, Scan(found.name), held, low, chosen, epsilon)
 
 
 def _halved(low: Fraction, high: Fraction, grain: Fraction) -> list[Fraction]:
