@@ -92,7 +92,7 @@ def test_the_share_of_rows_cut_off_is_near_the_truth(make: Any) -> None:
 
 
 def test_missing_values_add_nothing_to_what_a_bound_keeps(tmp_path: Path) -> None:
-    """Every value is 100, and the range begins at -100: so a bound of 512 cuts off nothing; a value that is missing must not count as the bound."""
+    """Every value is 100, and ranges begin at -100: a bound of 512 cuts off nothing; what is missing is not the bound."""
     import pyarrow.parquet as pq
 
     text = POLICY.format(fact="").replace("range = [0, 1024]", "range = [-100, 1024]")
@@ -170,6 +170,71 @@ def test_a_fact_changes_what_an_answer_calls_itself(make: Any) -> None:
     assert bound.counted == "stays, at most 10 per person"
     assert fact.counted == "all stays: no person has more than 10, says the policy"
     assert fact.bounded.tally == bound.bounded.tally
+
+
+LINKED = """
+[dataset]
+name = "stays"
+id = "d-linked"
+version = "1"
+[unit]
+kind = "person"
+max_rows = 2
+max_rows_is_fact = true
+[budget]
+epsilon = 20
+[tables.stays]
+source = "parquet:stays.parquet"
+unit = "patient"
+[tables.diagnoses]
+source = "parquet:diagnoses.parquet"
+unit = "stay -> stays.stay"
+"""
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Any:
+    """Everyone has two stays, and each stay `each` diagnoses."""
+    import pyarrow.parquet as pq
+
+    def made(each: int, text: str = LINKED) -> Dataset:
+        stays = pa.table({"stay": list(range(200)), "patient": [f"p{n // 2}" for n in range(200)]})
+        pq.write_table(stays, tmp_path / "stays.parquet")
+        pq.write_table(pa.table({"stay": [n // each for n in range(200 * each)]}), tmp_path / "diagnoses.parquet")
+        (tmp_path / "policy.toml").write_text(text)
+        Policy.load(tmp_path / "policy.toml").new_ledger(Home(tmp_path / "home"))
+        return open_dataset(tmp_path / "policy.toml", home=Home(tmp_path / "home"))
+
+    return made
+
+
+def test_a_fact_about_stays_is_none_about_what_leads_to_them(linked: Any) -> None:
+    data = linked(8)
+    session = data.session("ana")
+    assert session.preview("SELECT COUNT(*) FROM stays", epsilon=1).counted.startswith("all stays")
+    assert session.preview("SELECT COUNT(*) FROM diagnoses", epsilon=1).counted == "diagnoses, at most 2 per person"
+    for table, fact in (("stays", True), ("diagnoses", False)):
+        with data.publish(epsilon=1, edition=table) as release:
+            release.question(f"SELECT COUNT(*) FROM {table}", name="n")
+        assert release.certificate.body["protects"]["max_rows_is_fact"] is fact
+
+
+@pytest.mark.parametrize(("each", "stops", "warned"), [(1, 0, 0), (8, 0, 1)])
+def test_a_scan_counts_the_rows_that_links_lead_to(linked: Any, each: int, stops: int, warned: int) -> None:
+    from sfumato.curator.policy.scan import scanned
+
+    seen = scanned(linked(each).policy)
+    assert (len(seen.problems), len(seen.warnings)) == (stops, warned)
+    for error in seen.warnings:
+        assert "of diagnoses has more than 2 rows" in error.message
+        assert "sfumato suggest max_rows --table diagnoses" in error.hint
+
+
+def test_a_scan_refuses_a_fact_that_is_false(linked: Any) -> None:
+    from sfumato.curator.policy.scan import scanned
+
+    (error,) = scanned(linked(1, LINKED.replace("max_rows = 2", "max_rows = 1")).policy).problems
+    assert "some person of stays has more rows" in error.message
 
 
 def test_the_command(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from sfumato.curator.certificate.certificate import FORMAT
 from sfumato.curator.certificate.limits import BIAS, COVERS, LIMITS, UNMOVED
 from sfumato.curator.certificate.odds import told
 from sfumato.curator.ledger.ledger import Position
+from sfumato.curator.terms import of_own_rows
 
 if TYPE_CHECKING:
     from sfumato.curator.dataset import Dataset
@@ -47,7 +48,7 @@ def body(offer: Offer, *, products: Sequence[Mapping[str, Any]], record: Record)
             "version": dataset.policy.version,
             "policy": dataset.policy.digest,
         },
-        "protects": _protects(dataset),
+        "protects": _protects(offer),
         "guarantee": guarantee(offer),
         "ledger": _ledger(offer, record),
         "products": [dict(each) for each in products],
@@ -63,12 +64,14 @@ def body(offer: Offer, *, products: Sequence[Mapping[str, Any]], record: Record)
     }
 
 
-def _protects(dataset: Dataset) -> dict[str, Any]:
-    unit = dataset.policy.document.unit
+def _protects(offer: Offer) -> dict[str, Any]:
+    """What is declared as a fact is said as one where it is one of every table that was read."""
+    unit, schema = offer.dataset.policy.document.unit, offer.dataset.schema
     return {
         "unit": unit.kind,
         "max_rows": str(unit.max_rows),
-        "max_rows_is_fact": unit.max_rows_is_fact,
+        "max_rows_is_fact": unit.max_rows_is_fact
+        and all(of_own_rows(part.reads, schema) for part in offer.parts.values()),
         "neighbours": unit.neighbours,
     }
 
