@@ -809,6 +809,42 @@ def test_doctor_says_that_a_file_changed_under_its_version(ready: Run) -> None:
     assert ready("doctor")[0] == 0
 
 
+def test_a_new_version_is_in_the_books_by_its_word(ready: Run) -> None:
+    assert ready("version", "2026-12")[0] == 0
+    last = json.loads(ready("ledger", "list", "--format", "json")[1])[-1]
+    assert "version: 2026-12" in last["what"]
+    assert ready("ledger", "verify")[0] == 0
+
+
+def test_a_sql_file_that_is_not_there_is_a_matter_of_usage(ready: Run) -> None:
+    code, _, err = ready("ask", "nowhere.sql", "--epsilon", "0.1")
+    assert (code, "nowhere.sql" in err) == (2, True)
+
+
+def test_more_dummy_rows_than_fit_are_refused(ready: Run) -> None:
+    code, _, err = ready("dummy", "--table", "people", "--rows", "10000000000")
+    assert (code, "1,000,000" in err) == (2, True)
+    assert ready("dummy", "--table", "people", "--rows", "10")[0] == 0
+
+
+def test_a_process_may_go_elsewhere_after_it_opened_a_policy(
+    ready: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sfumato.curator.dataset import open_dataset
+    from sfumato.curator.ingest import Copies
+
+    session = open_dataset("policy.toml").session("ana")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert session.ask("SELECT COUNT(*) FROM people", epsilon="0.1").rows
+    monkeypatch.chdir(tmp_path)
+    assert ready("ingest", "people")[0] == 0
+    data = open_dataset("policy.toml")
+    _, ingested = Copies(data.policy, data.home).sources(data.policy.sources())
+    assert list(ingested) == ["people"], "a copy that was made under the relative name is found again"
+
+
 CODES = [f"SF{n:03}" for n in range(1, 23)]
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -416,3 +417,16 @@ def test_threads_share_a_ledger(tmp_path: Path) -> None:
         each.join()
     assert not failures
     assert ledger.totals().spent.amount == 20
+
+
+def test_who_waits_for_another_writer_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    monkeypatch.setattr("sfumato.curator.ledger.sqlite.QUIET", 0.05)
+    ledger = make(tmp_path / "a.ledger", caps("1"))
+    assert isinstance(ledger.reserve("p", analyst="ana", charge=TENTH, what={}), Reserved)
+    assert not caplog.messages, "who does not wait is told nothing"
+    other = sqlite3.connect(tmp_path / "a.ledger", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.5, lambda: other.execute("ROLLBACK")).start()
+    assert isinstance(ledger.reserve("q", analyst="ana", charge=TENTH, what={}), Reserved)
+    assert [text for text in caplog.messages if "another writer" in text]
+    other.close()

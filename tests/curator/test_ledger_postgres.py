@@ -348,3 +348,18 @@ def test_five_hundred_kills_of_clients_and_connections(
 ) -> None:
     _kill_and_check(where, tmp_path, 500)
     record_property("kills", 500)
+
+
+def test_who_waits_for_another_writer_is_told_so(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    import psycopg
+
+    monkeypatch.setattr("sfumato.curator.ledger.postgres.QUIET", 0.05)
+    ledger = make(where, tmp_path, caps("1"))
+    with psycopg.connect(where) as other:
+        other.execute("SELECT n FROM sfumato_head FOR UPDATE")
+        threading.Timer(0.5, other.rollback).start()
+        assert isinstance(ledger.reserve("q", analyst="ana", charge=TENTH, what={}), Reserved)
+    assert [text for text in caplog.messages if "another writer" in text]
+    assert ledger.verify().n == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -135,7 +136,8 @@ def open_dataset(
     until `sfumato policy accept` has written why.
     """
     read = policy if isinstance(policy, Policy) else Policy.load(policy)
+    read = replace(read, folder=read.folder.absolute())  # a process may go elsewhere before its first question
     at = home or Home.default()
     ledger = read.ledger(at)
-    ledger.accept(read.caps(), policy=read.digest, reason=None)
+    ledger.accept(read.caps(), policy=read.digest, reason=None, version=read.version)
     return Dataset(read, ledger=ledger, copies=Copies(read, at), data=data)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 STAMP = "DUMMY"
 ROWS = 1000
+MOST = 1_000_000
 _EACH = 3
 """Rows of each unit, about."""
 _WORDS, _FEW = 12, 3

@@ -33,6 +33,10 @@ class Rehearsal:
         """`left` is what answers say may still be spent: rehearsing leaves it as it is."""
         if rows < 1:
             raise BadInput("a rehearsal needs a row or more", hint="give rows=1000, say")
+        if rows > dummy.MOST:
+            raise BadInput(
+                f"a rehearsal has at most {dummy.MOST:,} rows: they are made in memory", hint="give rows=1000, say"
+            )
         self.terms, self._left, self._count = terms, left, rows
 
     @classmethod

@@ -106,7 +106,7 @@ def _cost(body: Mapping[str, Any]) -> str:
 
 
 def _what(body: Mapping[str, Any]) -> Iterator[str]:
-    for name in ("text", "reason", "frozen", "key"):
+    for name in ("version", "text", "reason", "frozen", "key"):
         if name in body and body[name] != "":
             text = json.dumps(body[name], ensure_ascii=False) if not isinstance(body[name], str) else body[name]
             yield f"{name}: {text[:_SHORT]}"

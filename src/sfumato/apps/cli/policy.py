@@ -122,7 +122,7 @@ def accept(policy_file: str, reason: str, lang: Lang) -> None:
         raise click.UsageError("a reason says something")
     policy = Policy.load(policy_file)
     ledger = policy.ledger(Home.default())
-    if ledger.accept(policy.caps(), policy=policy.digest, reason=reason):
+    if ledger.accept(policy.caps(), policy=policy.digest, reason=reason, version=policy.version):
         position = ledger.position()
         talk(lang, en=f"accepted, in record {position.n}", fr=f"accepté, à l'inscription {position.n}")
     else:

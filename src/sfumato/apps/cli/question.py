@@ -14,6 +14,7 @@ import click
 
 from sfumato.apps.cli import output
 from sfumato.apps.cli.language import Lang
+from sfumato.core.errors import BadInput
 
 if TYPE_CHECKING:
     from sfumato.curator.answer import Answer
@@ -76,8 +77,10 @@ def previews_of(session: Session | Rehearsal, question: str, price: dict[str, An
 
         try:
             text = Path(question).read_text()
-        except OSError:
-            raise click.ClickException(f"there is no file {question}") from None
+        except (OSError, UnicodeDecodeError):
+            raise BadInput(
+                f"there is no file of SQL called {question}", hint="give the path of a file in UTF-8, or a question"
+            ) from None
         return [session.preview(each, **price) for each in split(text)]
     return [session.preview(question, **price)]
 

@@ -28,7 +28,7 @@ def command(name: str, policy_file: str, lang: Lang) -> None:
     before = Policy.load(policy_file)
     text = with_version(before, name)
     after = Policy.parse(text, folder=before.folder, name=before.name)
-    before.ledger(Home.default()).accept(after.caps(), policy=after.digest, reason=None)
+    before.ledger(Home.default()).accept(after.caps(), policy=after.digest, reason=None, version=name)
     file = Path(policy_file).resolve()
     draft = file.with_name(f".{file.name}.new")
     draft.write_bytes(text.encode())

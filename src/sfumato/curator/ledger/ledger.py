@@ -268,8 +268,11 @@ class Ledger:
         kept = [record.body["what"] for record in paid]
         return _committed(row.key, done, replayed=True), next((what for what in kept if "asked" in what), kept[0])
 
-    def accept(self, caps: Caps, *, policy: str, reason: str | None) -> bool:
-        """Bring a changed policy into the books; True when something was written. Raising a cap needs a reason."""
+    def accept(self, caps: Caps, *, policy: str, reason: str | None, version: str = "") -> bool:
+        """Bring a changed policy into the books; True when something was written. Raising a cap needs a reason.
+
+        `version` is the owner's word for the rows, so that whoever reads the books sees when it changed.
+        """
         with self._writing() as (transaction, head):
             before = head.totals
             caps = replace(caps, about={**before.caps.about, **caps.about})
@@ -290,6 +293,7 @@ class Ledger:
                     code="SF017",
                 )
             body = {"at": _now(), "caps": caps.to_json(), "policy": policy, "reason": reason or ""}
+            body |= {"version": version} if version else {}
             record = self._append(transaction, head, Kind.POLICY, body)
         self._seen.advance(record.n, record.digest)
         return True

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from sfumato.core.errors import BadInput, LedgerDamaged
 from sfumato.curator.ledger.sqlite import SqliteStore
-from sfumato.curator.ledger.store import HeadRow, Row, rows
+from sfumato.curator.ledger.store import QUIET, HeadRow, Row, rows, say_waiting
 from sfumato.engines.connection import Held, conninfo
 
 if TYPE_CHECKING:
@@ -100,13 +100,27 @@ class PostgresStore:
             connection.execute(begin)
             try:
                 if alone:
-                    connection.execute("SELECT n FROM sfumato_head WHERE dataset = %s FOR UPDATE", (self.dataset,))
+                    self._take(connection, begin)
                 yield _Transaction(connection, self.dataset)
             except BaseException:
                 with suppress(Exception):  # a broken connection has rolled back by itself
                     connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+
+    def _take(self, connection: psycopg.Connection[Any], begin: str) -> None:
+        """The head row: tried for a short while, then said to be waited for, then for as long as anyone waits."""
+        from psycopg import errors
+
+        taken = "SELECT n FROM sfumato_head WHERE dataset = %s FOR UPDATE"
+        connection.execute(f"SET LOCAL lock_timeout = '{int(QUIET * 1000)}ms'")
+        try:
+            connection.execute(taken, (self.dataset,))
+        except errors.LockNotAvailable:
+            connection.execute("ROLLBACK")
+            say_waiting()
+            connection.execute(begin)
+            connection.execute(taken, (self.dataset,))
 
     @contextmanager
     def _speaking(self) -> Iterator[psycopg.Connection[Any]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import final
 
 from sfumato.core.errors import BadInput, LedgerDamaged
-from sfumato.curator.ledger.store import HeadRow, Row, rows
+from sfumato.curator.ledger.store import QUIET, HeadRow, Row, rows, say_waiting
 
 _PATIENCE = 120.0
 """Seconds to wait for other writers; each holds the file for milliseconds."""
@@ -88,7 +88,7 @@ class SqliteStore:
     def _transaction(self, begin: str) -> Iterator[_Transaction]:
         try:
             connection = self._connection()
-            connection.execute(begin)
+            _begin(connection, begin)
             try:
                 yield _Transaction(connection)
             except BaseException:
@@ -148,6 +148,21 @@ class _Transaction:
             "INSERT OR REPLACE INTO head (one, dataset, n, digest, totals, mac) VALUES (1, ?, ?, ?, ?, ?)",
             (head.dataset, head.n, head.digest, head.totals, head.mac),
         )
+
+
+def _begin(connection: sqlite3.Connection, begin: str) -> None:
+    """The transaction: tried for a short while, then said to be waited for, then for as long as anyone waits."""
+    connection.execute(f"PRAGMA busy_timeout = {int(min(QUIET, _PATIENCE) * 1000)}")
+    try:
+        connection.execute(begin)
+        return
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
+    say_waiting()
+    connection.execute(begin)
 
 
 def _busy() -> LedgerDamaged:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, final
+
+QUIET = 3
+"""Seconds to wait for another writer before saying so; hardly anyone ever waits so long."""
+
+_LOG = logging.getLogger("sfumato.ledger")
+
+
+def say_waiting() -> None:
+    """On stderr, unless the program around has its own mind about logs: silence for two minutes looks like a crash."""
+    _LOG.warning("another writer holds the ledger; waiting for it, two minutes at most")
 
 
 @final

@@ -38,7 +38,7 @@ def adopted(path: Path) -> tuple[Policy | None, tuple[BadPolicy, ...], str]:
     text = path.read_bytes().decode("utf-8-sig")
     named = text if policy is not None else identified(text)
     if named != text:
-        policy, wrong = Policy.examine(named, folder=path.parent, name=path.name)
+        policy, wrong = Policy.examine(named, folder=path.parent.absolute(), name=path.name)
     found = wrong if policy is None else look(policy).problems
     return policy, tuple(_as_written(error, text, named) for error in found), named
 

@@ -69,7 +69,7 @@ class Policy:
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
             raise BadPolicy("this is not UTF-8 text", hint="save it as UTF-8", line=line, column=1) from None
-        return cls.examine(text, folder=file.parent, name=file.name)
+        return cls.examine(text, folder=file.parent.absolute(), name=file.name)
 
     @classmethod
     def parse(cls, text: str, *, folder: Path, name: str = "policy.toml") -> Self:

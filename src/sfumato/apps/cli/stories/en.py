@@ -100,11 +100,12 @@ STORIES: dict[str, Story] = {
         "questions go on.",
     ),
     "SF014": Story(
-        "two writers, or a lock that does not open",
+        "two writers, a lock that does not open, or a ledger out of reach",
         "Charges are written one after the other, because two that are written at once could both believe that they "
-        "still fit. Someone has held the ledger for too long.",
+        "still fit. Someone has held the ledger for too long, or the database that holds it cannot be reached: without a "
+        "charge written down, nothing is computed.",
         "Find the process that hangs and end it; a charge that it had written stays, and its question can be asked again "
-        "for free.",
+        "for free. If the ledger is in PostgreSQL, check that the server runs and that you may connect.",
     ),
     "SF015": Story(
         "noise cannot be seeded",

@@ -106,11 +106,12 @@ STORIES: dict[str, Story] = {
         "ne permet de continuer.",
     ),
     "SF014": Story(
-        "deux écrivains, ou un verrou qui ne s'ouvre pas",
+        "deux écrivains, un verrou qui ne s'ouvre pas, ou un registre hors d'atteinte",
         "Les dépenses s'écrivent l'une après l'autre, car deux écrites à la fois pourraient croire toutes deux qu'elles "
-        "tiennent encore. Quelqu'un tient le registre depuis trop longtemps.",
+        "tiennent encore. Quelqu'un tient le registre depuis trop longtemps, ou la base de données qui le garde est hors "
+        "d'atteinte : sans dépense inscrite, rien n'est calculé.",
         "Trouver le processus bloqué et l'arrêter ; une dépense déjà écrite reste, et sa question se repose "
-        "gratuitement.",
+        "gratuitement. Si le registre est dans PostgreSQL, vérifier que le serveur tourne et que l'on peut s'y connecter.",
     ),
     "SF015": Story(
         "le bruit n'a pas de graine",
