@@ -94,7 +94,8 @@ def command(
         if taken.exists():
             raise BadInput(
                 f"{taken} exists already, and is not overwritten",
-                hint="choose another name with -o; a policy is changed with an editor, and checked by `sfumato policy check`",
+                hint="choose another name with -o; a policy is changed with an editor, checked by `sfumato policy check`, and"
+                " `sfumato init --policy FILE` opens its first ledger",
             )
     words = ("", *(word.strip() for word in (missing or "").split(",") if word.strip()))
     tables = [found for file in files for found in found_in(Path(file), _seen_from(file, out.parent), missing=words)]
