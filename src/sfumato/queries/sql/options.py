@@ -45,7 +45,8 @@ def taken_out(sql: str) -> Options:
     except SqlglotError:
         return Options(sql)  # the parser says what cannot be read
     start = next((n for n in range(len(tokens)) if _words(tokens[n : n + len(_HEAD)]) == _HEAD), None)
-    if start is not None and sum((each.text == "(") - (each.text == ")") for each in tokens[:start]):
+    before = [each.text for each in tokens[: start or 0]]
+    if before.count("(") != before.count(")"):
         raise _wrong("OPTIONS stand inside of the question, and it has one price")
     if start is None:
         return Options(sql)
