@@ -180,8 +180,10 @@ def test_the_rights_that_the_guide_grants_are_enough(table: str) -> None:
         where = f"{table} options='-c role={role}'"
         source = Source({"age": "integer"}, location=f"postgresql:{where}", unit="person")
         assert Postgres({"people": source}).execute("SELECT count(age) AS n FROM people").to_pylist() == [{"n": 2}]
-        with pytest.raises(BadInput, match="no column name that may be read"):
-            people(where)
+        with pytest.raises(BadInput, match="SF019 born of people changed on the server, or may not be read"):
+            people(where).look()
+        with pytest.raises(EngineFailed):
+            people(where).execute("SELECT name FROM people")
     finally:
         run(table, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 

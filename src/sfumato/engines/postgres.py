@@ -32,11 +32,11 @@ READABLE: dict[Type, tuple[str, ...]] = {
 _NAME = r"[^\W\d][\w$]*"
 _TABLE = re.compile(rf"(?P<where>.*?):(?P<table>{_NAME}(\.{_NAME})?)", re.DOTALL)
 _KINDS = """
-SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typtype = 'd' THEN 'domain'
+SELECT a.attname, has_column_privilege(a.attrelid, a.attnum, 'SELECT'),
+    CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typtype = 'd' THEN 'domain'
     ELSE regexp_replace(format_type(a.atttypid, NULL), '\\(.*', '') END
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
-    AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
 """
 _SETTINGS = "SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET jit = off"
 """Whatever the server's defaults are. Without the first, a backslash in a question's text could end that text."""
@@ -82,7 +82,7 @@ class Postgres:
         self._where = conninfo(next(iter(servers), ""))
         self._held: Held | None = None
         self._places = {name: place.table for name, place in places.items()}
-        self._kinds = {name: self._look(table) for name, table in self._places.items()}
+        self._kinds = {name: self._look(table)[0] for name, table in self._places.items()}
         stored = {name: source for name, source in sources.items() if name in places}
         texts = _texts(stored, self._kinds)
         self._read = {name: {*source.matched, *source.columns} for name, source in stored.items()}
@@ -101,13 +101,13 @@ class Postgres:
         """Of the columns that are read, each still has its type, and may be read. A lost connection is opened again."""
         for name, table in self._places.items():
             try:
-                found = self._look(table)
+                kinds, readable = self._look(table)
             except EngineFailed:
-                found = self._look(table)
-            changed = sorted(column for column in self._read[name] if found.get(column) != self._kinds[name][column])
-            if changed:
+                kinds, readable = self._look(table)
+            same = {column for column, kind in self._kinds[name].items() if kinds.get(column) == kind}
+            if changed := sorted(self._read[name] - (same & readable)):
                 raise BadInput(
-                    f"{changed[0]} of {table} changed on the server, or may no longer be read",
+                    f"{changed[0]} of {table} changed on the server, or may not be read",
                     hint="compare the policy with the database, and grant SELECT on the columns that it names",
                     code="SF019",
                 )
@@ -130,17 +130,18 @@ class Postgres:
                 self._held.close()
             self._held = None
 
-    def _look(self, table: str) -> dict[str, str]:
+    def _look(self, table: str) -> tuple[dict[str, str], frozenset[str]]:
+        """The types of a table's columns, and those of the columns that may be read."""
         quoted = ".".join(map(_quoted, table.split(".")))
         with self._lock, self._transaction() as connection:
-            found = dict(connection.execute(_KINDS, (quoted,)).fetchall())
+            found = connection.execute(_KINDS, (quoted,)).fetchall()
         if not found:
             raise BadInput(
                 f"there is no table {table} that may be read there",
                 hint="compare the policy with the database, and grant SELECT on the columns that it names",
                 code="SF019",
             )
-        return found
+        return {name: kind for name, _, kind in found}, frozenset(name for name, readable, _ in found if readable)
 
     @contextmanager
     def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
@@ -206,9 +207,7 @@ def _kind(kinds: Mapping[str, str], column: str) -> str:
         return kinds[column]
     except KeyError:
         raise BadInput(
-            f"the source has no column {column} that may be read",
-            hint="compare the policy with the database, and grant SELECT on the columns that it names",
-            code="SF019",
+            f"the source has no column {column}", hint="compare the policy with the source's columns", code="SF019"
         ) from None
 
 

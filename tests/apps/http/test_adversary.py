@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import threading
@@ -142,10 +143,19 @@ def test_no_cell_and_no_count_of_rows_leaves(serve: Any, tmp_path: Path) -> None
 
 
 def test_an_engines_words_stay_inside(serve: Any, tmp_path: Path) -> None:
-    """The file is replaced by one that cannot be read in the middle: one fixed sentence, a charge, a frozen analyst."""
+    """The file is spoiled in the middle, and shows no sign of it: one fixed sentence, a charge, a frozen analyst.
+
+    With another size or time it would be refused before the charge.
+    """
     served = serve(data=sentinels())
     served.session("ana").ask(COUNT, epsilon="0.1")
-    (tmp_path / "people.parquet").write_bytes(f"{SENTINEL} is not Parquet".encode())
+    file = tmp_path / "people.parquet"
+    before = file.stat()
+    file.write_bytes(f"{SENTINEL} is not Parquet".encode().ljust(before.st_size))
+    status, body = served.call("POST", "/v1/datasets/people/ask", {"question": {"sql": COUNT}, "epsilon": "0.3"})
+    assert (status, body["code"]) == (403, "SF019")
+    assert served.ledger().totals().spent == Charge(Fraction(1, 10))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     status, body = served.call("POST", "/v1/datasets/people/ask", {"question": {"sql": COUNT}, "epsilon": "0.2"})
     assert status == 502
     assert SENTINEL not in json.dumps(body) + served.log.getvalue()
