@@ -66,6 +66,9 @@ class Timed:
     def __init__(self, engine: Any) -> None:
         self.dialect, self._engine, self.seconds, self.processor = engine.dialect, engine, 0.0, 0.0
 
+    def look(self) -> None:
+        self._engine.look()
+
     def execute(self, sql: str) -> Any:
         started, worked = time.perf_counter(), time.process_time()
         try:
