@@ -82,8 +82,9 @@ class Dataset:
                 self._engine = engine_for({**sources, **self.policy.lookups()})
             return self._engine
 
-    def ready(self) -> None:
+    def ready(self, tables: Iterable[str]) -> None:
         """Open the sources, or look at them again: what would keep a question from its answer is said before it is charged."""
+        self.refuse_without_rows(tables)
         check(self.policy, self.home, self._stored)
         self.engine.look()
 

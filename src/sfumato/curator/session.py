@@ -188,9 +188,8 @@ class Session:
                 hint="preview the question in this session",
             )
         new = [each for each in previews if ledger.find(each.key) is None]
-        self.dataset.refuse_without_rows(name for each in new for name in tables_of(each.bounded.tally))
-        if new:
-            self.dataset.ready()  # answers given before need no source
+        if new:  # answers given before need no source
+            self.dataset.ready(name for each in new for name in tables_of(each.bounded.tally))
         wanted = [(each.key, each.charge, each.what()) for each in previews]
         try:
             found = ledger.reserve_all(wanted, analyst=self.analyst, policy=policy)

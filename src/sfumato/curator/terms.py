@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
@@ -11,8 +10,7 @@ from sfumato.accounting import PureFilter, ZcdpFilter
 from sfumato.core.errors import BadInput, NotSupported
 from sfumato.core.exact import Number, probability
 from sfumato.curator.preview import Preview
-from sfumato.queries.bounded import Bounded, bound
-from sfumato.queries.plan import tables_of
+from sfumato.queries.bounded import bound
 
 if TYPE_CHECKING:
     from sfumato.accounting import Filter
@@ -54,7 +52,7 @@ class Terms:
         kind = kind_of(workload)
         if (epsilon is None) == (within is None):
             raise _no_price()
-        bounded = stated(bound(plan, self.schema), self.schema)
+        bounded = bound(plan, self.schema)
         sure = self.sure(confidence)
         if within is not None:
             reaching = Preview.reaching(
@@ -89,20 +87,6 @@ class Terms:
         if sure == 0:
             raise BadInput("a confidence must be above 0", hint="give 0.95, say")
         return sure
-
-
-def stated(bounded: Bounded, schema: Schema) -> Bounded:
-    """The question without a fact that is none.
-
-    What is known of a table with the unit's own column says nothing of a table that leads to it: its rows may be many.
-    """
-    return replace(bounded, fact=bounded.fact and of_own_rows(tables_of(bounded.tally), schema))
-
-
-def of_own_rows(tables: Sequence[str], schema: Schema) -> bool:
-    """Whether `max_rows_is_fact` can speak of these tables: one, whose rows say themselves whose they are."""
-    found = [schema.table(name) for name in tables]
-    return len(found) == 1 and found[0] is not None and not found[0].path
 
 
 def budget_of(policy: Policy) -> Filter:

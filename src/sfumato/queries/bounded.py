@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -197,5 +197,14 @@ def _bound(plan: Released, schema: Schema, rules: tuple[Rule, ...]) -> Bounded:
     assert isinstance(question, Having | Limit | Select | Sort | type(aggregate_of(plan)))
     about = Neighbours(schema.unit.neighbours, schema.unit.kind)
     rows = max((table.size or 0 for table in schema.tables if table.name in tables_of(tally)), default=0)
-    fact = schema.unit.fact and len(tables_of(tally)) == 1
+    fact = schema.unit.fact and of_own_rows(tables_of(tally), schema)
     return Bounded(question, tally, sensitivities(tally, about), about, schema.levels, rows, fact)
+
+
+def of_own_rows(tables: Sequence[str], schema: Schema) -> bool:
+    """Whether what is known of units' rows can be said of these tables: one, whose rows say themselves whose they are.
+
+    It says nothing of a table that leads to such a one: its rows may be many.
+    """
+    found = [schema.table(name) for name in tables]
+    return len(found) == 1 and found[0] is not None and not found[0].path

@@ -14,7 +14,7 @@ from sfumato.curator.certificate.certificate import FORMAT
 from sfumato.curator.certificate.limits import BIAS, COVERS, LIMITS, UNMOVED
 from sfumato.curator.certificate.odds import told
 from sfumato.curator.ledger.ledger import Position
-from sfumato.curator.terms import of_own_rows
+from sfumato.queries.bounded import of_own_rows
 
 if TYPE_CHECKING:
     from sfumato.curator.dataset import Dataset

@@ -40,9 +40,8 @@ def _reserved(offer: Offer) -> dict[str, Reserved | Committed]:
     dataset = offer.dataset
     _ = offer.tight
     new = [part for key, part in offer.parts.items() if dataset.ledger.find(key) is None]
-    dataset.refuse_without_rows(name for part in new for name in part.reads)
     if new:
-        dataset.ready()
+        dataset.ready(name for part in new for name in part.reads)
     wanted = [(part.key, part.charge, part.what()) for part in offer.parts.values()]
     wanted.append((offer.key, Charge(), offer.what()))
     try:
