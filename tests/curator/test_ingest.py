@@ -170,3 +170,17 @@ def test_what_cannot_be_copied_is_said(folder: Path, table: str) -> None:
     )
     with pytest.raises(BadInput):
         copies(folder).ingest(table)
+
+
+def test_many_may_look_at_the_files_at_once(folder: Path) -> None:
+    """Every charge looks, and the threads of a server charge at once: none takes another's draft away."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from sfumato.curator.seen_files import check
+
+    policy = Policy.load(folder / "policy.toml")
+    for n in range(20):
+        home = Home(folder / f"home{n}")
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _, home=home: check(policy, home, ["people"]), range(8)))
+        assert [each.suffix for each in (home.path / "seen").iterdir()] == [".json"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +36,7 @@ def check(policy: Policy, home: Home, tables: Iterable[str]) -> None:
             here[table] = mark
     if not file.exists() or json.loads(file.read_text()) != known:
         home.folder(file.parent)
-        draft = file.with_name(f".{file.name}.{os.getpid()}")
+        draft = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")  # threads of a server ask at once
         draft.write_text(json.dumps(known, sort_keys=True))
         draft.chmod(0o600)
         draft.replace(file)
